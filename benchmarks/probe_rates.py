@@ -135,7 +135,7 @@ def draw_run(
             frame[column.name] = empty.get(column.dtype)
     frame = frame.astype({column.name: column.dtype for column in RECORD_COLUMNS})
     return ModelRun(
-        model="m", baseline=BASELINE, labels=(BASELINE, *vices), records=frame.iloc[:0], apart=frame,
+        model="m", baseline=BASELINE, labels=(BASELINE, *vices), records=frame.iloc[:0], diagnostics=frame,
         attempts=pd.DataFrame({each.name: [] for each in ATTEMPT_COLUMNS}),
         planned={},
         model_ids=dict.fromkeys((BASELINE, *vices), "m"),

@@ -136,7 +136,7 @@ def draw_run(rng: np.random.Generator, world: World, vices: Sequence[Vice]) -> M
         labels=labels,
         records=records,
         attempts=_attempts(records),
-        apart=records.iloc[:0],
+        diagnostics=records.iloc[:0],
         planned={label: world.n * (2 if label == BASELINE else 1) for label in labels},
         model_ids=dict.fromkeys(labels, MODEL),
         texts=texts,

@@ -40,18 +40,18 @@ def twice(n: int, **columns: Any) -> pd.DataFrame:
 
 
 def model_run(*parts: pd.DataFrame, baseline: str | None = BASE, **more: Any) -> ModelRun:
-    """The run of these records; what belongs to checks and probes goes to ``apart``, other fields come by name."""
+    """The run of these records; checks and probes go to ``diagnostics``, other fields come by name."""
     whole = typed(pd.concat(parts, ignore_index=True))
-    is_apart = whole["suite"].isin(["probes", "contract"])
+    is_diagnostic = whole["suite"].isin(["probes", "contract"])
     labels = tuple(whole["label"].unique())
     fields: dict[str, Any] = {
         "model": "m",
         "baseline": baseline,
         "labels": labels,
-        "records": whole[~is_apart],
-        "apart": whole[is_apart],
+        "records": whole[~is_diagnostic],
+        "diagnostics": whole[is_diagnostic],
         "attempts": typed(pd.DataFrame(), ATTEMPT_COLUMNS),
-        "planned": whole[~is_apart].groupby("label", observed=True).size().to_dict(),
+        "planned": whole[~is_diagnostic].groupby("label", observed=True).size().to_dict(),
         "model_ids": dict.fromkeys(labels, "m"),
     }
     return ModelRun(**{**fields, **more})

@@ -54,7 +54,7 @@ class ModelRun:
     """One model's part of a run.
 
     ``labels`` are all its vendors in the order of the config; ``records`` and ``attempts`` are the rows of the frames
-    (:mod:`vendor_verifier.scoring.table`) of evaluations that rank, ``apart`` those of feature checks and probes.
+    (:mod:`vendor_verifier.scoring.table`) of evaluations that rank, ``diagnostics`` those of feature checks and probes.
     ``planned`` is the number of records planned for each vendor, ``model_ids`` the names that were asked for, ``keys``
     the variables of the keys. ``texts`` are label → (suite, sample) → repetition → answer. ``run`` is how commands
     name the run.
@@ -65,7 +65,7 @@ class ModelRun:
     labels: tuple[str, ...]
     records: pd.DataFrame
     attempts: pd.DataFrame
-    apart: pd.DataFrame
+    diagnostics: pd.DataFrame
     planned: Mapping[str, int]
     model_ids: Mapping[str, str]
     keys: Mapping[str, str] = field(default_factory=dict)

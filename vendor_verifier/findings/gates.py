@@ -179,7 +179,7 @@ def judge_gates(
     run: ModelRun, results: Mapping[str, VendorResult], verdicts: Mapping[str, Verdict], gates: Sequence[Gate]
 ) -> list[GateResult]:
     """The outcome of every gate for every vendor with a record, the baseline included (which has no F1)."""
-    recorded = {*run.records["label"].unique(), *run.apart["label"].unique()}
+    recorded = {*run.records["label"].unique(), *run.diagnostics["label"].unique()}
     asked = [label for label in run.labels if label in recorded and label in results]
     pairs = [(label, gate) for label in asked for gate in gates if gate.metric != "f1" or label != run.baseline]
     return [_outcome(run, results[label], verdicts[label], gate) for label, gate in pairs]

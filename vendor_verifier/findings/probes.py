@@ -83,7 +83,7 @@ def reach(run: ModelRun, label: str) -> Reach | None:
 
 def probes_of(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
     """The rows of a vendor's probes that were answered, with the ``group`` of each, which matches ``kind``."""
-    rows = run.apart[(run.apart["suite"] == "probes") & (run.apart["label"] == label)]
+    rows = run.diagnostics[(run.diagnostics["suite"] == "probes") & (run.diagnostics["label"] == label)]
     # A probe is asked without reasoning first, which many refuse: its last answer counts.
     rows = rows[rows["status"].isin(["kept", "broken"]) | rows["input_tokens"].notna()]
     rows = rows.assign(group=rows["sample"].astype(str).map(group_of))
@@ -239,7 +239,7 @@ def mixture_reach(counts: Counts, level: float) -> float | None:
 
 def features(run: ModelRun, label: str) -> Iterator[Test]:
     """Features that a server enforces: the baseline keeps each in all its answers, the vendor breaks it in all."""
-    rows = run.apart[run.apart["suite"] == "contract"]
+    rows = run.diagnostics[run.diagnostics["suite"] == "contract"]
     statuses = rows.astype(str).groupby(["label", "sample"])["status"].agg(set)
     broken: dict[FacetName, list[str]] = {}
     for name, facet in FEATURES.items():

@@ -60,13 +60,13 @@ def every_test(run: ModelRun) -> Iterator[tuple[str, Test]]:
     for group in _TESTS:
         for label in run.vendors:
             for each in group:
-                if (run.baseline or each in _FACTS) and not (run.apart.empty and each in probes.TESTS):
+                if (run.baseline or each in _FACTS) and not (run.diagnostics.empty and each in probes.TESTS):
                     yield from ((label, test) for test in each(run, label))
 
 
 def reaches_of(run: ModelRun, label: str) -> Mapping[FacetName, Sequence[Reach]]:
     """What would have been found at a vendor, by facet. Each evaluation has its reach; probes have one if asked."""
-    of_probes = None if run.apart.empty else probes.reach(run, label)
+    of_probes = None if run.diagnostics.empty else probes.reach(run, label)
     return {
         "model": [model.reach(run, label), *([] if of_probes is None else [of_probes])],
         "tool_calls": [calls.reach(run, label), *calls.score_reaches(run, label)],
@@ -166,7 +166,7 @@ def choice_of(
     clean = tuple(
         label for label, each in status.items() if each == "not_tested" and not reliability.failed_more(run, label)
     )
-    answered = set(run.records["label"][run.records["ok"]]) | set(run.apart["label"])
+    answered = set(run.records["label"][run.records["ok"]]) | set(run.diagnostics["label"])
     open_to = tuple(label for label in clean if label in answered)
     others = _tally([each for label, each in status.items() if label not in (matching or open_to)])
     others = f" ({others})" if others else ""

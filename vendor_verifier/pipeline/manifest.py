@@ -66,7 +66,7 @@ def redactor(plan: Plan, parts: Iterable[Part]) -> Callable[[Record], Record]:
 def hides(plan: Plan, suite: str) -> bool:
     """Whether texts of this evaluation are redacted; our own questions (the checks of features) are not secret."""
     kind = suite_kind(suite)
-    return plan.redact_content and not (kind is not None and kind.apart)
+    return plan.redact_content and not (kind is not None and kind.diagnostic)
 
 
 _TOOL = Tool("agent-vendor-verifier", __version__)

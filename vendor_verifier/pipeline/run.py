@@ -235,7 +235,7 @@ def is_answered(record: Record) -> bool:
     if record.succeeded:
         return True
     kind = suite_kind(record.suite)
-    if kind is None or not kind.apart or not record.finals:
+    if kind is None or not kind.diagnostic or not record.finals:
         return False
     return all(each.failure.kind in SETTLED if each.failure is not None else each.succeeded for each in record.finals)
 

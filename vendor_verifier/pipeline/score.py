@@ -99,7 +99,7 @@ def score_folder(folder: RunFolder, *, gates: Sequence[str] = (), results: TaskR
         suites[task.suite] = suite = hooks.ready(suite, task.options, samples, folder)
         # A redacted sample no longer shows what it can measure.
         warnings += () if manifest.redacted else hooks.notes(suite, samples)
-        if not kind.apart:
+        if not kind.diagnostic:
             ranked[task.suite] = samples
     plan = ScorePlan(
         entries=tuple(manifest.entries),
@@ -224,7 +224,7 @@ def _model_run(
         labels=tuple(entry.label for entry in entries),
         records=records[is_ranked],
         attempts=frames.attempts[frames.attempts["model"] == model],
-        apart=records[~is_ranked],
+        diagnostics=records[~is_ranked],
         planned={label: vendor.planned for label, vendor in result.vendors.items()},
         model_ids={entry.label: entry.model_id for entry in entries},
         keys={entry.label: entry.key_name for entry in entries if entry.key_name is not None},

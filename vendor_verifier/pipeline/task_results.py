@@ -32,7 +32,7 @@ def run_folder(output: Path | None) -> Path | None:
 def scores_tasks(suite: str) -> bool:
     """Whether the evaluation gives every answer a score of its own."""
     kind = suite_kind(suite)
-    return kind is not None and kind.ranks_by is not None and not kind.apart
+    return kind is not None and kind.ranks_by is not None and not kind.diagnostic
 
 
 class TaskResults:

@@ -16,7 +16,7 @@ from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelR
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.formats import FACET_TITLES, Column, Table, rows_of
 from vendor_verifier.scoring import breakdowns
-from vendor_verifier.scoring.figures import ScoredRun, is_apart
+from vendor_verifier.scoring.figures import ScoredRun, is_diagnostic
 from vendor_verifier.scoring.metrics import METRICS
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.text import counted
@@ -78,7 +78,7 @@ class ModelTables:
         records = self.scored.records[self.scored.records["model"] == self.name]
         if "misrouted" in records:
             records = records[~records["misrouted"]]
-        return records[~records["suite"].isin([suite for suite in self.scored.samples if is_apart(suite)])]
+        return records[~records["suite"].isin([suite for suite in self.scored.samples if is_diagnostic(suite)])]
 
     @property
     def found(self) -> list[Finding]:

@@ -106,13 +106,13 @@ class ScoredRun:
 
 class _Entry(NamedTuple):
     """One entry's rows: those of ranked evaluations, misrouted ones included (``every``) or not (``rows``), and those
-    of checks and probes (``apart``). ``charged`` marks the rows that say something of the vendor."""
+    of checks and probes (``diagnostics``). ``charged`` marks the rows that say something of the vendor."""
 
     info: EntryInfo
     every: pd.DataFrame
     rows: pd.DataFrame
     charged: pd.Series[bool]
-    apart: pd.DataFrame
+    diagnostics: pd.DataFrame
 
 
 class _Time(NamedTuple):
@@ -123,10 +123,10 @@ class _Time(NamedTuple):
     discarded: int
 
 
-def is_apart(suite: str) -> bool:
+def is_diagnostic(suite: str) -> bool:
     """Whether an evaluation joins no figure of a vendor but its own: feature checks and probes."""
     kind = suite_kind(suite)
-    return kind is not None and kind.apart
+    return kind is not None and kind.diagnostic
 
 
 def score_models(frames: Frames, plan: ScorePlan) -> Scored:
@@ -140,18 +140,20 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     withheld = withhold_speeds(records, places, baselines)
     warnings += [f"{model}: TPS of {label} was not measured: {why}" for (model, label), why in withheld.items()]
     entries = {}
-    stand_apart = records["suite"].isin([suite for suite in records["suite"].cat.categories if is_apart(str(suite))])
+    are_diagnostics = records["suite"].isin(
+        [suite for suite in records["suite"].cat.categories if is_diagnostic(str(suite))]
+    )
     for info in plan.entries:
         own = records.iloc[places[info.key]]
-        every, apart = own[~stand_apart[own.index]], own[stand_apart[own.index]]
+        every, diagnostics = own[~are_diagnostics[own.index]], own[are_diagnostics[own.index]]
         rows = every[~every["misrouted"]]
-        entries[info.key] = _Entry(info, every, rows, rows["charge"] != "us", apart)
+        entries[info.key] = _Entry(info, every, rows, rows["charge"] != "us", diagnostics)
     complete = plan.complete
     if complete is None:
         complete = all(
-            len(part) == _planned(plan, entry, apart=apart)
+            len(part) == _planned(plan, entry, diagnostic=diagnostic)
             for entry in entries.values()
-            for apart, part in ((False, entry.every), (True, entry.apart))
+            for diagnostic, part in ((False, entry.every), (True, entry.diagnostics))
         )
     keys = ["model", "label", "suite"]
     values = frames.evaluations.join(records[[*keys, "misrouted", "charge"]], on="record")
@@ -179,17 +181,17 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         result = ModelResult(
             baseline=expected, choice=Choice("undecided"), vendors=placed, unranked=tuple(sorted(lost))
         )
-        ranked = records[(records["model"] == model) & ~stand_apart & ~records["misrouted"]]
+        ranked = records[(records["model"] == model) & ~are_diagnostics & ~records["misrouted"]]
         spans = intervals(result, ranked, plan.undecided)
         placed = {label: structs.replace(each, intervals=spans.get(label, {})) for label, each in placed.items()}
         models[model] = structs.replace(result, vendors=placed)
     return Scored(models, complete, warnings, records)
 
 
-def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
+def _planned(plan: ScorePlan, entry: _Entry, *, diagnostic: bool = False) -> int:
     if entry.info.begun is not None:
-        return len(entry.apart) if apart else entry.info.begun - len(entry.apart)
-    each = sum(len(samples) for suite, samples in plan.samples.items() if is_apart(suite) == apart)
+        return len(entry.diagnostics) if diagnostic else entry.info.begun - len(entry.diagnostics)
+    each = sum(len(samples) for suite, samples in plan.samples.items() if is_diagnostic(suite) == diagnostic)
     return plan.repeat_of(entry.info) * each
 
 
@@ -226,7 +228,7 @@ def _vendor(
     valid, judged = judged_calls(rows["classes"], plan.schema_policy)
     tokens = (rows["input_tokens"] + rows["output_tokens"]).dropna()
     # Of all answers that report both, also those of probes.
-    cache = pd.concat([entry.every, entry.apart])[["input_tokens", "cached_tokens"]].dropna()
+    cache = pd.concat([entry.every, entry.diagnostics])[["input_tokens", "cached_tokens"]].dropna()
     took, cached = float(cache["input_tokens"].sum()), cache["cached_tokens"].clip(upper=cache["input_tokens"]).sum()
     suites = _suites(plan, entry, sums, lost_rows_count=lost_rows_count)
     failures = rows["failure"].value_counts()
@@ -263,7 +265,7 @@ def _vendor(
 def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str], *, complete: bool) -> Decisions:
     """The entry's decisions; where the number of repetitions was not planned, no sample is missing."""
     info = entry.info
-    each = sum(len(found) for suite, found in plan.samples.items() if not is_apart(suite))
+    each = sum(len(found) for suite, found in plan.samples.items() if not is_diagnostic(suite))
     numbers = compared_repetitions(plan.repeat_of(info), info.begun, each)
     own = entry.every[entry.every["suite"] == TRIGGER]
     counts = ~own["misrouted"] & (own["charge"] != "us")
@@ -279,8 +281,8 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
         if kind is None or kind.ranks_by is None:
             continue
         planned = len(samples) * plan.repeat_of(info)
-        if kind.apart:
-            if len(entry.apart):
+        if kind.diagnostic:
+            if len(entry.diagnostics):
                 found[suite] = _checks(entry, suite, samples, planned)
             continue
         if not len(entry.rows):
@@ -301,7 +303,7 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
 def _checks(entry: _Entry, suite: str, samples: Samples, planned: int) -> SuiteResult:
     """``kept`` = kept ÷ (kept + broken). A row that another provider than the pinned one served measures nothing."""
     names = {sample.id: str(sample.tags.get("check", sample.id)) for sample in samples}
-    rows = entry.apart[entry.apart["suite"] == suite]
+    rows = entry.diagnostics[entry.diagnostics["suite"] == suite]
     statuses = rows["status"].astype(object).where(~rows["misrouted"]).fillna("not_measurable")
     found: dict[str, str] = dict.fromkeys(names.values(), "not_measurable")
     for name, part in statuses.groupby(rows["sample"].astype(object).map(names)):
@@ -320,7 +322,7 @@ def _placed(vendors: list[VendorResult], rank_metrics: tuple[str, ...], lost: se
     """
     scores = {
         vendor.label: [
-            suite.score for name, suite in vendor.suites.items() if not is_apart(name) and suite.score is not None
+            suite.score for name, suite in vendor.suites.items() if not is_diagnostic(name) and suite.score is not None
         ]
         for vendor in vendors
     }

@@ -76,7 +76,7 @@ class SuiteKind:
 
     ``samples`` is a shipped file or a function that gives built-in ones; None where the options say what is read.
     ``ranks_by`` is the key of ``Score.values`` whose mean joins the ranking table. ``compares``: its result is a
-    comparison of decisions with the baseline's. ``apart``: see :class:`vendor_verifier.records.record.PlayedTask`.
+    comparison of decisions with the baseline's. ``diagnostic``: it joins no ranked figure (feature checks, probes).
     ``hooks`` is a class of :class:`vendor_verifier.pipeline.suites.SuiteHooks`.
     ``judges_by`` are the options that only say how an answer is judged. ``by_call_type``: its filters read a difficulty
     as a call type, and a category as equal. ``whole``: ``--limit`` does not apply.
@@ -87,7 +87,7 @@ class SuiteKind:
     samples: str | None
     ranks_by: str | None = None
     compares: bool = False
-    apart: bool = False
+    diagnostic: bool = False
     hooks: str = "vendor_verifier.pipeline.suites:SuiteHooks"
     judges_by: tuple[str, ...] = ()
     by_call_type: bool = False
@@ -151,12 +151,12 @@ SUITES: tuple[SuiteKind, ...] = (
         "correct",
         hooks="vendor_verifier.pipeline.bfcl.hooks:BfclHooks",
     ),
-    SuiteKind("contract", "contract:ContractSuite", "contract:contract_samples", "kept", apart=True, whole=True),
+    SuiteKind("contract", "contract:ContractSuite", "contract:contract_samples", "kept", diagnostic=True, whole=True),
     SuiteKind(
         "probes",
         "probes:ProbesSuite",
         "probes:probes_samples",
-        apart=True,
+        diagnostic=True,
         hooks="vendor_verifier.pipeline.suites:ProbesHooks",
         whole=True,
     ),

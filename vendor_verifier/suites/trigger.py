@@ -93,7 +93,7 @@ def _checked(record: Record, sample: Sample, asked: Sequence[Turn]) -> Iterator[
     kind = suite_kind(record.suite)
     # Questions that are meant to break something, and the types of Java and JavaScript, which are no JSON Schema.
     is_foreign = record.suite == "bfcl" and "java" in str(sample.expected.get("category", ""))
-    if not record.succeeded or is_foreign or (kind is not None and kind.apart):
+    if not record.succeeded or is_foreign or (kind is not None and kind.diagnostic):
         return
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
     # The play may have asked once more than was answered.

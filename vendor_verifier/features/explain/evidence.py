@@ -92,7 +92,9 @@ def explain_vendor(
     result = scored.report.models[model]
     baseline = result.baseline if result.baseline != label else None
     rows = scored.records[scored.records["model"] == model].sort_values("sent_s", kind="stable")
-    rows = rows[~rows["suite"].isin([kind.name for kind in SUITES if kind.apart])].astype(dict.fromkeys(SAMPLE, object))
+    rows = rows[~rows["suite"].isin([kind.name for kind in SUITES if kind.diagnostic])].astype(
+        dict.fromkeys(SAMPLE, object)
+    )
     own, base = (rows[rows["label"] == each] for each in (label, baseline))
     sides = Sides(folder, scored, model, label, baseline or "", own, base, most)
     makers = {"model": _model, "tool_calls": _tool_calls, "bill": _bill, "reliability": _reliability, "speed": _speed}

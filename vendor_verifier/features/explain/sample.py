@@ -130,17 +130,23 @@ def answer_of(record: Record) -> str:
 
 def _wrong(record: Record, score: Score, expected: set[str]) -> Iterator[str]:
     kind = known_suite(record.suite)
-    if not record.succeeded and not kind.apart:
+    if not record.succeeded and not kind.diagnostic:
         yield answer_of(record)
     for call in score.calls:
         if call.verdict in BAD_CALLS:
             place = "" if call.pointer is None else f" at {call.pointer or '/'}"
             yield f"{call.tool}: {call.verdict}{place}: {call.message}"
     others = sorted(_DID[each] for each in expected if each in _DID)
-    if record.succeeded and not kind.apart and score.decision in _DID and others and score.decision not in expected:
+    if (
+        record.succeeded
+        and not kind.diagnostic
+        and score.decision in _DID
+        and others
+        and score.decision not in expected
+    ):
         yield f"{_DID[score.decision]}, the baseline {others[0]}"
     value = None if kind.ranks_by is None else score.values.get(kind.ranks_by)
-    if value is not None and value < 1 and (record.succeeded or kind.apart):
+    if value is not None and value < 1 and (record.succeeded or kind.diagnostic):
         yield f"score {value:.2f}" if score.reason is None else f"score {value:.2f}: {score.reason}"
 
 
