@@ -52,8 +52,9 @@ def report_command(
     if in_browser:
         return _open(folder)
     wanted = list(dict.fromkeys(word.strip().lower() for word in format.split(",") if word.strip()))
-    if any(word not in _FORMATS for word in wanted):
-        raise ProblemsError([Problem(f"read {format!r}; expected some of {', '.join(_FORMATS)}", key="--format")])
+    if unknown := [word for word in wanted if word not in _FORMATS]:
+        words = f"read {', '.join(map(repr, unknown))}; expected some of {', '.join(_FORMATS)}"
+        raise ProblemsError([Problem(words, key="--format")])
     is_file = output is not None and not output.is_dir() and output.suffix.lower().removeprefix(".") in _TABLES
     kinds = [name for name in _TABLES if name in wanted and (name not in _REPORTS or table)]
     if kinds or table or (is_file and not wanted):
