@@ -9,26 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from workbench import Bench
 
 import vendor_verifier
 from vendor_verifier.features.history.database import read_history
 
 ROOT = Path(__file__).parents[1]
-CONFIG = """\
-simulated-model:
-  vendors:
-    - {name: simulated, label: official, model_id: simulated-model, url: "sim://faithful", is_baseline: true}
-    - {name: simulated, label: poor, model_id: simulated-model, url: "sim://quantised"}
-"""
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "config.yaml").write_text(CONFIG)
-    lines = (ROOT / "datasets" / "samples.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "samples.jsonl").write_text("".join(lines[:25]), encoding="utf-8")
-    return tmp_path
+def folder(bench: Bench) -> Path:
+    bench.configure("official: faithful", "poor: quantised")
+    bench.samples(25)
+    return bench.folder
 
 
 PUBLIC = {

@@ -14,6 +14,7 @@ import jsonschema_rs
 import pytest
 import yaml
 from page_blocks import PAGES, PROGRAM, ROOT, Block, blocks, of_kind
+from workbench import Bench
 
 from vendor_verifier import verify
 from vendor_verifier.cli.commands import build_app
@@ -26,12 +27,6 @@ OTHERS = {
     "chmod", "cp", "dask", "docker", "export", "journalctl", "kubectl", "make", "openssl", "pip", "pipx", "python",
     "sudo", "uvx",
 }  # fmt: skip
-CONFIG = """\
-simulated-model:
-  vendors:
-    - {name: simulated, label: official, model_id: simulated-model, url: "sim://faithful", is_baseline: true}
-    - {name: simulated, label: other, model_id: simulated-model, url: "sim://quantised"}
-"""
 COMMANDS = [(block, line) for block in of_kind("sh") for line in block.lines()]
 # A library of others, a cluster that test_dask starts, and plugin files, which are loaded below.
 RUN_ELSEWHERE = re.compile(r"load_dataset|LocalCluster|^# file: ")
@@ -79,7 +74,7 @@ def test_python_runs(page: str, made_once: Path, monkeypatch: pytest.MonkeyPatch
     """All blocks of a page, one after the other, as a reader would."""
     monkeypatch.chdir(made_once)
     if not Path("config.yaml").exists():
-        Path("config.yaml").write_text(CONFIG, encoding="utf-8")
+        Bench(made_once).configure("official: faithful", "other: quantised")
         rows = (ROOT / "datasets" / "samples.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         Path("samples.jsonl").write_text("".join(rows[:25]), encoding="utf-8")
         verify("config.yaml", limit=5, output_dir="runs/demo")

@@ -15,11 +15,7 @@ SHIPPED = (PACKAGE, "vendors", "datasets", "scripts", "config_example.yaml", "co
 # File, the new text, and the line of the file before which it goes.
 INSERTED = (
     # A metric is a row and a formula.
-    (
-        "scoring/metrics.py",
-        '    Metric("tea_ms", "Tea", "ms", "lower", "half of TTFT", "time"),\n',
-        '    Metric("irf"',
-    ),
+    ("scoring/metrics.py", '    Metric("tea_ms", "Tea", "ms", "lower", "half of TTFT", "time"),\n', '    Metric("irf"'),
     ("scoring/metrics.py", '    "tea_ms": (lambda rows: rows["ttft_ms"] / 2, "ttft_ms"),\n', '    "ttft_ms": ('),
     # A column of the reports is a line.
     ("reports/tables.py", '    Column("recorded", "Cups of Tea", formats.count),\n', '    Column("irf", "IRF Score"'),

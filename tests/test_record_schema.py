@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from made_values import failure
+from workbench import Bench
 
 import vendor_verifier
 from vendor_verifier.record_schema import record_schema
@@ -18,16 +19,6 @@ from vendor_verifier.records.record import RECORD_SCHEMA
 from vendor_verifier.store import UnreadableLine, decode_record, encode_record
 
 VALIDATOR = jsonschema_rs.validator_for(record_schema())
-CONFIG = """\
-simulated-model:
-  vendors:
-    - {name: simulated, label: official, model_id: m, url: "sim://faithful", is_baseline: true}
-    - {name: simulated, label: poor, model_id: m, url: "sim://quantised"}
-    - {name: simulated, label: cut, model_id: m, url: "sim://cutter"}
-    - {name: simulated, label: down, model_id: m, url: "sim://down"}
-"""
-
-
 RUNS: dict[str, dict[str, Any]] = {
     "plain": {
         "suites": ["trigger", "mcptoolbench", "tool_correctness", "contract", "bfcl"],
@@ -41,12 +32,9 @@ RUNS: dict[str, dict[str, Any]] = {
 def lines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
     """The lines of each run."""
     place = tmp_path_factory.mktemp("schema")
-    (place / "config.yaml").write_text(CONFIG)
-    found = {}
+    config, found = Bench(place).configure("official: faithful", "poor: quantised", "cut: cutter", "down: down"), {}
     for name, options in RUNS.items():
-        done = vendor_verifier.verify(
-            place / "config.yaml", output_dir=place / name, retries=1, seed=2, limit=3, **options
-        )
+        done = vendor_verifier.verify(config, output_dir=place / name, retries=1, seed=2, limit=3, **options)
         found[name] = [json.loads(line) for line in done.folder.records_file.read_text("utf-8").splitlines()]
     return found
 

@@ -13,19 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from workbench import Bench
 
 from vendor_verifier import redaction
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.records.record import (
-    Attempt,
-    CallVerdict,
-    Failure,
-    Record,
-    Response,
-    Score,
-    ToolCall,
-    TurnRecord,
-)
+from vendor_verifier.records.record import Attempt, CallVerdict, Failure, Record, Response, Score, ToolCall, TurnRecord
 from vendor_verifier.records.request import ToolResult
 from vendor_verifier.redaction import MASK, Scrubber, digest_text, redacted_record
 from vendor_verifier.store import decode_record, encode_record
@@ -202,17 +194,14 @@ REDACTED = ["--set", "run.redact_content=true"]
 @pytest.fixture
 def options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The options of runs of three vendors, with every evaluation."""
-    folder = tmp_path_factory.mktemp("redaction")
-    vendors = [{"name": label, "model_id": "m", "url": f"sim://{label}", "validator": "openai"} for label in LABELS]
-    vendors[0] |= {"is_baseline": True}
-    (folder / "config.yaml").write_text(json.dumps({"simulated-model": {"vendors": vendors}}))
+    bench = Bench(tmp_path_factory.mktemp("redaction"))
+    config = bench.configure(*(f"{label}: {label}" for label in LABELS))
     properties = {"diagnosis": {"type": "string", "enum": ["peppermint", "Ferdinand"]}, "id": {"type": "integer"}}
     schema = {"type": "object", "properties": properties, "required": ["id", "diagnosis"]}
     tools = [{"type": "function", "function": {"name": "look_up_patient", "description": "x", "parameters": schema}}]
     asked = [f"Please look up patient {n} Ferdinand of peppermint." for n in range(12)]
     rows = [{"messages": [{"role": "user", "content": words}], "tools": tools} for words in asked]
-    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    files = ["--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "samples.jsonl")]
+    files = ["--config-file-path", str(config), "--test-file-path", str(bench.write("samples.jsonl", rows))]
     suites = (word for suite in ("trigger", *EVALUATIONS) for word in ("--suite", suite))
     return [*files, "--quiet", "--temperature", "0", "--history", "none", "-n", "8", *suites]
 

@@ -10,7 +10,6 @@ import pytest
 from workbench import PROGRAM, Bench
 
 import vendor_verifier.cli.main as main_module
-from vendor_verifier import __version__
 from vendor_verifier.cli.commands import COMMAND_NAMES, EXAMPLES, EXIT_CODES, build_app
 from vendor_verifier.cli.main import run_app
 
@@ -45,11 +44,6 @@ def test_a_commands_help_ends_with_its_examples(
     for each in examples:
         assert not name or each.split()[0] == name
         build_app().parse_args(shlex.split(each), exit_on_error=False, print_error=False)
-
-
-def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_app(["--version"]) == 0
-    assert __version__ in capsys.readouterr().out
 
 
 def test_output_is_plain_text_when_piped(bench: Bench) -> None:

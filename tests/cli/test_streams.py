@@ -8,13 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from workbench import Bench
 
-CONFIG = """
-m:
-  vendors:
-    - {name: simulated, label: one, model_id: m, url: "sim://faithful", validator: openai, is_baseline: true}
-    - {name: simulated, label: two, model_id: m, url: "sim://faithful", validator: openai}
-"""
 PROGRAM = f"{sys.executable} -m vendor_verifier.cli.main"
 RUN = "-n 3 --history none"
 FULL = Path("/dev/full")
@@ -31,7 +26,7 @@ def shell(line: str, folder: Path) -> tuple[int, str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One stored run that commands read."""
     place = tmp_path_factory.mktemp("streams")
-    (place / "config.yaml").write_text(CONFIG)
+    Bench(place).configure("one: faithful", "two: faithful")
     code, told = shell(f"{PROGRAM} {RUN} -q -o run > /dev/null", place)
     assert code == 0, told
     return place
@@ -72,8 +67,7 @@ def test_results_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "redirection",
-    [pytest.param(each, marks=pytest.mark.slow) for each in (">&- 2>&- <&-", "| head", "2> /dev/full")],
+    "redirection", [pytest.param(each, marks=pytest.mark.slow) for each in (">&- 2>&- <&-", "| head", "2> /dev/full")]
 )
 def test_a_run_nobody_listens_to_leaves_whole_files(folder: Path, redirection: str) -> None:
     """No printed word lands in a file of the run, whatever descriptors were free."""

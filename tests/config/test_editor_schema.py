@@ -61,9 +61,7 @@ def test_what_the_loader_takes_the_schema_takes(verdicts: list[tuple[str, Any, s
     assert [each for each in taken if not each[2]] == []
 
 
-def test_the_schema_refuses_what_the_loader_refuses(
-    verdicts: list[tuple[str, Any, str | None, bool]],
-) -> None:
+def test_the_schema_refuses_what_the_loader_refuses(verdicts: list[tuple[str, Any, str | None, bool]]) -> None:
     """A misspelt key, a wrong type, a number out of range are seen while typing."""
     refused = [(where, document, why, valid) for where, document, why, valid in verdicts if why is not None]
     assert len(refused) > 200

@@ -120,8 +120,7 @@ def test_only_who_has_the_address_is_answered(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["nothing", "../../etc/passwd", "?first=x", "sample", "sample?model=a&suite=../../x&sample=b"],
+    "path", ["nothing", "../../etc/passwd", "?first=x", "sample", "sample?model=a&suite=../../x&sample=b"]
 )
 def test_hostile_path_is_not_found(address: str, path: str) -> None:
     """No traceback, and no file of the disk."""

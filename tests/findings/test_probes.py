@@ -69,6 +69,9 @@ def counted(*parts: pd.DataFrame, seed: int = 0) -> list[tuple[str, str, str]]:
     return [(test.facet, test.status, test.text.rpartition(": ")[2]) for test in tests]
 
 
+FACTOR = ("bill", "check", "counts are multiplied.")
+
+
 @pytest.mark.parametrize("seed", SAMPLES)
 @pytest.mark.parametrize(
     ("count", "found"),
@@ -78,27 +81,13 @@ def counted(*parts: pd.DataFrame, seed: int = 0) -> list[tuple[str, str, str]]:
         (second, ("model", "differs", "another tokenizer.")),
         (lambda text: first(text[-60:]), ("model", "check", "prompts are cut.")),
         (lambda text: min(first(text), 60), ("model", "check", "prompts are cut.")),
-        (lambda text: round(1.35 * first(text)) + 5, ("bill", "check", "counts are multiplied.")),
-        (
-            lambda text: round(1.35 * (first(text) + len(text) % 3 / 3 - 0.4)) + 5,
-            ("bill", "check", "counts are multiplied."),
-        ),
+        (lambda text: round(1.35 * first(text)) + 5, FACTOR),
+        (lambda text: round(1.35 * (first(text) + len(text) % 3 / 3 - 0.4)) + 5, FACTOR),
         (lambda text: -(-len(text) // 4), ("bill", "check", "counts follow from the length of the text.")),
         (lambda text: len(text.encode()) // 3, ("bill", "check", "counts follow from the length of the text.")),
         (lambda text: first(text) + 3 * text.isdigit(), ("model", "check", "another template or tokenizer.")),
     ],
-    ids=[
-        "same",
-        "template",
-        "another",
-        "characters",
-        "tokens",
-        "factor",
-        "rounded twice",
-        "per character",
-        "per byte",
-        "digits",
-    ],
+    ids="same template another characters tokens factor rounded per_character per_byte digits".split(),
 )
 def test_the_cause_of_other_token_counts(seed: int, count: Count, found: tuple[str, str, str] | None) -> None:
     assert counted(side("v", count, seed), side(BASE, seed=seed), seed=seed) == ([] if found is None else [found])

@@ -46,23 +46,18 @@ def _forecast(bench: Any, **changes: Any) -> Forecast:
 
 
 def test_requests_tokens_and_money_are_those_of_samples_repeats(bench: Any) -> None:
-    """10 samples, twice: requests, input by size, output by assumption, price of each."""
-    found = _forecast(bench, repeat=2, max_tokens=1000, request_concurrency=4).entries[0]
+    """Requests, input by size, output by assumption, price of each; an unknown price is in no sum and said."""
+    whole = _forecast(bench, repeat=2, max_tokens=1000, request_concurrency=4)
+    found, unknown = whole.entries
     assert (found.requests, found.records, found.concurrency) == (20, 20, 4)
     assert found.output_tokens == 4_000
     size = len((bench.folder / "samples.jsonl").read_bytes())
     assert 0.5 * size < 2 * found.input_tokens < size
     fee = 20 * 0.01
     assert found.cost_usd == pytest.approx(fee + (found.input_tokens * 1.0 + 4_000 * 2.0) / 1e6)
+    assert (unknown.price, unknown.cost_usd, whole.unpriced, whole.cost_usd) == (None, None, 1, found.cost_usd)
     assert found.duration_s == 5 * 5.0
     assert [_forecast(bench, baseline_repeats=repeats).compared for repeats in (2, 1)] == [10, None]
-
-
-def test_an_unknown_price_is_said_and_never_taken_for_free(bench: Any) -> None:
-    """It is counted as unpriced and left out of the sum."""
-    found = _forecast(bench, max_tokens=50)
-    assert (found.entries[1].price, found.entries[1].cost_usd, found.unpriced) == (None, None, 1)
-    assert found.cost_usd == found.entries[0].cost_usd
 
 
 def test_a_simulated_vendor_is_free_unless_a_price_is_stated(bench: Any) -> None:

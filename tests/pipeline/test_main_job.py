@@ -127,6 +127,8 @@ def test_score_and_report_need_no_network_and_can_change(finished: Bench, bench:
     assert out.splitlines()[1].startswith("simulated-model,")
     bench("report", run, "--format", "md,json", "-o", bench.folder / "elsewhere")
     assert sorted(path.name for path in (bench.folder / "elsewhere").iterdir()) == ["report.md", "scores.json"]
+    bench("report", run, "--format", "md", "-o", bench.folder / "page.md")
+    assert (bench.folder / "page.md").read_bytes() == (bench.folder / "elsewhere" / "report.md").read_bytes()
 
 
 def test_a_run_is_named_by_folder_file_id_or_not_at_all(finished: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,7 @@ from vendor_verifier.pipeline.given_answers import import_run
 from vendor_verifier.scoring.figures import ScoredRun
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
-pytestmark = [
-    pytest.mark.skipif(not LLMVV.is_dir(), reason="../shared/data/llmvv is not here"),
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.skipif(not LLMVV.is_dir(), reason="../shared/data/llmvv is not here"), pytest.mark.slow]
 MODEL = "deepseek-v3.2"
 
 

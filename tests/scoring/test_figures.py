@@ -87,15 +87,6 @@ def test_refused_access(kind: str) -> None:
     assert (once.success_rate, once.place) == (pytest.approx(1 / 6), 2)
 
 
-def test_f1_of_the_baseline_itself() -> None:
-    """1 as published, or against its own repetition."""
-    twice = structs.replace(BASE, repeat=2)
-    records = [*everything(BASE), *everything(BASE, repetition=1)[:-2], *everything(BASE, ok(()), repetition=1)[-2:]]
-    assert result(score(records, twice), "official").f1 == 1.0
-    own = result(score(records, twice, baseline_f1="self"), "official")
-    assert own.f1 == pytest.approx((2 * 2 / 5 + 2 * 2 / 5) / 2)
-
-
 @pytest.mark.parametrize(("policy", "expected"), [("lenient", 0.75), ("strict", 0.5)])
 def test_schema_accuracy(policy: str, expected: float) -> None:
     """Empty arguments for a tool without required ones are valid when lenient only."""
@@ -144,15 +135,6 @@ def test_times_from_the_schedule() -> None:
     records = [each for entry in capped for each in everything(entry, waited, offered_s=1.0)]
     assert result(score(records, *capped)).avg_ttft_ms == 150.0
     assert result(score(records)).avg_ttft_ms == 100.0
-
-
-def test_an_entry_of_a_timed_run() -> None:
-    """It was planned what was begun, and only whole repetitions are compared."""
-    entries = [structs.replace(entry, repeat=3, begun=8) for entry in (BASE, RIVAL)]
-    records = [each for entry in entries for each in everything(entry)]
-    records += [record(entry, at, ok(), repetition=1) for entry in entries for at in (0, 1)]
-    found = result(score(records, *entries))
-    assert (found.planned, found.success_rate, found.measured["f1"]) == (8, 1.0, 6)
 
 
 def test_answers_of_another_provider() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -83,9 +82,6 @@ def test_only_complete_runs_of_the_newest_question_are_compared() -> None:
     assert trends(half, [METRIC])[0].runs[-1] == "n018"
     assert trends(runs.iloc[:0], [METRIC]) == []
     assert trends(runs, ["f1"]) == []
-
-
-LEAST = math.log1p(0.05)
 
 
 @given(st.lists(st.floats(-3, 3), min_size=4, max_size=40), st.floats(-5, 5))
