@@ -37,8 +37,7 @@ WRITE_REPORTS = score.write_reports
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_user_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The default history lies in a folder of the test session; commands started by a test inherit it. For the whole
-    session, so that a fixture of a module, which comes before those of its tests, has it too."""
+    """The default history lies in a folder of the test session, for commands and fixtures of modules, too."""
     base: Path = tmp_path_factory.getbasetemp() / "user-data"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(base))
@@ -47,8 +46,7 @@ def _no_user_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How busy this machine is decides no test: what was read late is left out, and a loop that was late is reported,
-    only where that is what is tested."""
+    """How busy this machine is decides no test but those that are marked with ``lateness``."""
     if "lateness" not in request.keywords:
         monkeypatch.setattr(answer, "MOST_LATE", math.inf)
         monkeypatch.setattr(event_loop, "MIN_WATCH_S", math.inf)
@@ -56,8 +54,7 @@ def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(autouse=True, scope="session")
 def _hears_signals() -> None:
-    """A shell that started the tests in the background, or with ``nohup``, has them and every command they start ignore
-    Ctrl-C or a closed terminal."""
+    """Tests that a shell started in the background, or with ``nohup``, would ignore Ctrl-C or a closed terminal."""
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
@@ -65,8 +62,7 @@ def _hears_signals() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _shared_vendors() -> Iterator[None]:
-    """Simulated vendors that runs of this process share, by their seed, and that answer quickly: to start some and to
-    wait for them is most of what a small run takes."""
+    """Quick simulated vendors that runs of this process share by their seed: starting some takes most of the time."""
     command, own, bases = execute._command, execute._started, dict[int, str]()
 
     @contextmanager
@@ -101,7 +97,6 @@ def _figures_only() -> Iterator[None]:
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs write their pages, too."""
     monkeypatch.setattr(score, "write_reports", WRITE_REPORTS)
 
 
@@ -127,7 +122,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """The event loop the product runs on."""
     return "asyncio"
 
 

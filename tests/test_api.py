@@ -32,7 +32,6 @@ PUBLIC = {
 
 
 def test_the_package_offers_these_names_and_no_other() -> None:
-    """An unknown one is an AttributeError."""
     assert set(vendor_verifier.__all__) == set(dir(vendor_verifier)) == PUBLIC
     assert all(getattr(vendor_verifier, name) is not None for name in PUBLIC)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
@@ -40,7 +39,6 @@ def test_the_package_offers_these_names_and_no_other() -> None:
 
 
 def test_importing_the_package_imports_no_library() -> None:
-    """``import vendor_verifier`` alone loads nothing beyond the standard library."""
     code = (
         "import sys; before = set(sys.modules); import vendor_verifier;"
         "print([m for m in set(sys.modules) - before if '.' not in m and m not in sys.stdlib_module_names])"

@@ -46,8 +46,7 @@ class Newcomer:
 
 @pytest.fixture(scope="module")
 def newcomer(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Newcomer:
-    """The dependencies of the test environment are lent by path, so that nothing is downloaded. Our own editable
-    install is not among them, because a path file named in a path file is not followed."""
+    """Dependencies are lent by a path file, so that nothing is downloaded; it does not lead to our own checkout."""
     base = tmp_path_factory.mktemp("newcomer")
     (base / "empty").mkdir()
     subprocess.run([sys.executable, "-m", "venv", base / "venv"], check=True)

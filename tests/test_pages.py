@@ -55,7 +55,6 @@ def test_the_shell_reads_it(block: Block) -> None:
 
 @pytest.mark.parametrize(("block", "line"), COMMANDS, ids=lambda value: str(value))
 def test_our_commands_parse(block: Block, line: str) -> None:
-    """Flags exist and take their values."""
     words = words_of(line)
     if words[0] == "uvx":
         words = words[words.index(PROGRAM) :]
@@ -65,7 +64,6 @@ def test_our_commands_parse(block: Block, line: str) -> None:
 
 @pytest.fixture(scope="module")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with config.yaml, samples and a run."""
     return tmp_path_factory.mktemp("pages")
 
 
@@ -99,21 +97,18 @@ def test_plugins_of_the_vendors_page_load(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("block", of_kind("yaml"), ids=str)
 def test_yaml_is_a_part_of_a_configuration(block: Block) -> None:
-    """The schema of config.yaml takes it."""
     errors = jsonschema_rs.validator_for(json_schema()).iter_errors(yaml.safe_load(block.text))
     assert [error.message for error in errors] == []
 
 
 @pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md"])
 def test_relative_links_lead_to_files(page: str) -> None:
-    """No page links to a file that is not there."""
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
     assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
 
 
 def test_make_targets_exist() -> None:
-    """Every `make` command of a page has its target."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = {words_of(line)[1] for _, line in COMMANDS if words_of(line)[0] == "make"}
     assert {"demo", "test"} <= targets

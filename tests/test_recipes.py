@@ -90,7 +90,6 @@ FOUND = {
 
 
 def typed(folder: Path, *words: str) -> str:
-    """What Python prints in the copy."""
     environ = {"PYTHONPATH": str(folder), "HOME": str(folder)}
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environ, capture_output=True, text=True, check=False
@@ -101,8 +100,7 @@ def typed(folder: Path, *words: str) -> str:
 
 @pytest.mark.slow  # copies the package and runs it
 def test_every_recipe_works(tmp_path: Path) -> None:
-    """The metric is a gate, the column is in both pages, the evaluation and the data set are asked, the option is a
-    flag and in the manifest, and the kind of failure is in the reference."""
+    """Each is seen where a user would look: gate, pages, samples, help, manifest and reference."""
     for name in SHIPPED:
         copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copied(ROOT / name, tmp_path / name)

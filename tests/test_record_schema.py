@@ -30,7 +30,6 @@ RUNS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """The lines of each run."""
     place = tmp_path_factory.mktemp("schema")
     config, found = Bench(place).configure("official: faithful", "poor: quantised", "cut: cutter", "down: down"), {}
     for name, options in RUNS.items():
@@ -89,7 +88,6 @@ def _at(value: Any, path: tuple[str | int, ...]) -> Any:
      ("offered_s", float(2**54)), ("score", "good")],
 )  # fmt: skip
 def test_a_wrong_value_fits_neither_the_schema_nor_the_reader(key: str, value: object) -> None:
-    """Both come from one definition."""
     line = json.loads(encode_record(failure("v"))) | {key: value}
     assert not VALIDATOR.is_valid(line)
     with pytest.raises(UnreadableLine):

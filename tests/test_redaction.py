@@ -170,8 +170,7 @@ def said_by_a_vendor(text: str) -> Record:
 
 
 def test_a_record_is_scrubbed_of_what_was_sent() -> None:
-    """Every text of an answer, a failure and a tool's result, in every disguise. A key may be the name of a tool of the
-    sample: calls of it are still judged."""
+    """In every disguise. A key may be the name of a tool of the sample: calls of it are still judged."""
     scrubber = Scrubber([KEY])
     for disguised in (disguise(KEY) for disguise in DISGUISES.values()):
         assert scrubber.record(said_by_a_vendor(disguised)) == said_by_a_vendor(scrubber.text(disguised))
@@ -226,8 +225,7 @@ def words_in(folder: Path) -> set[str]:
 def test_a_redacted_run_holds_no_words_and_the_same_scores(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever each evaluation finds does not need the texts to be stored. The plain run proves that the words were
-    there; neither run is gone on with as the other."""
+    """The plain run proves that the words were there; neither run is gone on with as the other."""
     plain = vendors_of(tmp_path / "plain", *options)
     assert vendors_of(tmp_path / "redacted", *options, *REDACTED) == plain
     assert set(plain["quantised"]["suites"]) == set(EVALUATIONS)

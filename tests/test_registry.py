@@ -29,7 +29,6 @@ def plugin(folder: Path, file: str, name: str = "mine", host: str = "example.com
 
 
 def distribution(folder: Path, entry_points: str) -> None:
-    """An installed package, as far as the import system can see."""
     info = folder / "fake_vendor-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fake-vendor\nVersion: 1.0\n")
@@ -45,7 +44,6 @@ def errors(registry: Registry) -> dict[str, str]:
 
 
 def test_every_shipped_file_is_a_usable_vendor() -> None:
-    """Each file of vendors/ gives a vendor with a name, a safe address and a known wire; none is broken."""
     registry = find_vendors()
     files = {path.name for path in shipped("vendors").glob("*.py")}
     assert registry.broken == ()

@@ -42,15 +42,12 @@ _ITS_OWN = {"-n", "--limit", "--sample"}
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What came of a command line."""
-
     code: int
     out: str
     err: str
 
 
 def build(folder: Path) -> None:
-    """Fill an empty folder."""
     _write_files(folder)
     (folder / "runs").mkdir()
     for words, (first, *others) in _RUNS.items():
@@ -107,10 +104,7 @@ def _result(request: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def typed(line: str, folder: Path) -> Typed:
-    """Type a command line in this folder, variables, redirection and all; what it is to write is not there yet.
-
-    No browser is started, and what would serve until Ctrl-C serves for no time at all.
-    """
+    """Type a command line; no browser is started, and what would serve until Ctrl-C serves for no time."""
     command, redirected = line, ""
     for sign in (" >> ", " > "):
         if sign in command:
@@ -148,7 +142,6 @@ def _shortened(words: list[str]) -> list[str]:
 
 
 def _expanded(word: str) -> str:
-    """A word with its variables and home folder, as a shell hands it over."""
     word = os.path.expandvars(word)
     return str(Path(word).expanduser()) if word.startswith("~") else word
 
@@ -176,7 +169,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def world(filled: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A copy for one command."""
     if not filled.exists():
         request.getfixturevalue("pages")
         filled.mkdir()

@@ -78,7 +78,6 @@ def test_no_text_breaks_the_writer(text: str) -> None:
     ],
 )
 def test_unreadable_lines_say_why(line: bytes, words: str) -> None:
-    """Whatever a line holds, it is a record or a reason."""
     with pytest.raises(UnreadableLine, match=words):
         decode_record(line)
 
@@ -129,7 +128,6 @@ def test_unreadable_samples_are_an_error_of_the_folder(folder: RunFolder, conten
 
 
 def test_the_manifest_comes_back(folder: RunFolder) -> None:
-    """What was written about the run is read again."""
     written = some_manifest(warnings=["é \u2028"])
     folder.write_manifest(written)
     assert folder.read_manifest() == written
@@ -141,7 +139,6 @@ def test_the_manifest_comes_back(folder: RunFolder) -> None:
     [(None, "not a run folder"), ("{", "damaged"), ("[]", "no run of this tool"), ("\ud800", "damaged")],
 )
 def test_a_broken_manifest_is_an_error_of_the_folder(folder: RunFolder, content: str | None, words: str) -> None:
-    """Without a manifest there is no run, and the message says what is wrong with it."""
     if content is not None:
         folder.manifest_file.write_bytes(content.encode(errors="surrogatepass"))
     with pytest.raises(RunFolderError, match=words):

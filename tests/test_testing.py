@@ -62,7 +62,6 @@ def test_names_and_options() -> None:
 
 
 def test_the_message_shows_both_sides_paired() -> None:
-    """What was expected, what was called for it, and what nobody expected."""
     with pytest.raises(AssertionError) as caught:
         assert_tool_calls([{"name": "a", "arguments": {"x": 2}}, {"name": "c"}], [CALL, "b"])
     assert str(caught.value).splitlines()[1:] == [
@@ -73,6 +72,5 @@ def test_the_message_shows_both_sides_paired() -> None:
 
 
 def test_a_malformed_call_fails_even_if_its_name_would_do() -> None:
-    """The reason is in the message."""
     with pytest.raises(AssertionError, match="call 1 is malformed: a: the parameters are not JSON"):
         assert_tool_calls([ToolCall("a", '{"x": ')], ["a"])

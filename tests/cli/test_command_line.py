@@ -20,7 +20,6 @@ COMMANDS = "run demo init doctor score report import compare check history expla
 def test_help_fits_the_terminal(
     width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It lists the commands in the order of work, the exit codes and examples."""
     monkeypatch.setenv("COLUMNS", width)
     assert run_app(["--help"]) == 0
     text = capsys.readouterr().out

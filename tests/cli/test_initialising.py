@@ -59,7 +59,6 @@ def test_init_does_not_write_through_a_link(bench: Any) -> None:
 
 
 def test_a_gitignore_that_lets_keys_through_is_named(bench: Any) -> None:
-    """An existing .gitignore is kept, with a warning about what it lacks."""
     (bench.folder / ".gitignore").write_text("dist/\n")
     _, _, err = bench("init")
     assert "does not list .env and runs" in err
@@ -81,7 +80,6 @@ def test_the_configuration_of_every_model_is_valid(bench: Any) -> None:
 
 
 def test_a_plugin_that_fails_is_listed_and_the_others_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its file and its error, after the table."""
     (tmp_path / "torn.py").write_text("import a_module_that_is_not_there\n")
     assert run_app(["init", "--list", "--vendor-path", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -24,7 +24,6 @@ def shell(line: str, folder: Path) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One stored run that commands read."""
     place = tmp_path_factory.mktemp("streams")
     Bench(place).configure("one: faithful", "two: faithful")
     code, told = shell(f"{PROGRAM} {RUN} -q -o run > /dev/null", place)
@@ -38,7 +37,6 @@ OTHERS = ("run --help", "score run", "report run", "compare run run", "run --dry
 
 
 def heard_by_nobody(folder: Path, command: str, redirection: str) -> None:
-    """The command ends with 0 and without a word of a defect."""
     code, told = shell(f"{PROGRAM} {command} {redirection}", folder)
     assert (code, "Traceback" in told, "Exception" in told, "defect" in told) == (0, False, False, False), told
 
@@ -52,7 +50,6 @@ def test_who_does_not_listen_does_not_change_the_exit_code(tmp_path: Path, redir
 @pytest.mark.slow
 @pytest.mark.parametrize("command", OTHERS)
 def test_who_does_not_listen_changes_no_other_command(folder: Path, command: str) -> None:
-    """What a run left is read; nothing is sent."""
     for redirection in ENDS[:4:3]:
         heard_by_nobody(folder, command, redirection)
 

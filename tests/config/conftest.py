@@ -43,8 +43,6 @@ def load(tmp_path: Path, registry: Registry) -> Load:
 
 @pytest.fixture
 def refusals(load: Load) -> Refusals:
-    """What loading complains about."""
-
     def refusals(*arguments: Any, **options: Any) -> tuple[Problem, ...]:
         with pytest.raises(ConfigError) as caught:
             load(*arguments, **options)

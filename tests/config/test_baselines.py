@@ -28,14 +28,12 @@ def test_the_maker_is_the_default(load, model, lines, expected):
 
 
 def test_a_model_without_baseline_is_a_warning(load):
-    """One vendor alone is a fine run: no baseline, said so."""
     configuration = load(entries("deepseek-v3.2", "name: siliconflow"), KEYS)
     assert not any(entry.is_baseline for entry in configuration.entries)
     assert any("deepseek-v3.2: no baseline" in warning for warning in configuration.warnings)
 
 
 def test_filtering_out_the_marked_baseline_chooses_no_other(load):
-    """A filter never replaces the baseline that the file marks by the maker."""
     config = entries("deepseek-v3.2", "name: siliconflow, is_baseline: true", "name: deepseek")
     configuration = load(config, KEYS, vendor=("deepseek",))
     assert not configuration.entries[0].is_baseline

@@ -55,14 +55,12 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Any, s
 
 
 def test_what_the_loader_takes_the_schema_takes(verdicts: list[tuple[str, Any, str | None, bool]]) -> None:
-    """Every key at every place with every value: nothing that runs is marked as wrong."""
     taken = [(where, document, valid) for where, document, refused, valid in verdicts if refused is None]
     assert len(taken) > 70
     assert [each for each in taken if not each[2]] == []
 
 
 def test_the_schema_refuses_what_the_loader_refuses(verdicts: list[tuple[str, Any, str | None, bool]]) -> None:
-    """A misspelt key, a wrong type, a number out of range are seen while typing."""
     refused = [(where, document, why, valid) for where, document, why, valid in verdicts if why is not None]
     assert len(refused) > 200
     assert [each for each in refused if each[3] and not any(words in each[2] for words in BEYOND_A_SCHEMA)] == []

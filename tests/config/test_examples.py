@@ -29,7 +29,6 @@ def test_the_simulated_section_needs_nothing(registry):
 
 
 def test_the_whole_example_loads_once_keys_are_given(registry):
-    """With every variable of .env.example filled in, the whole example loads without a warning about its content."""
     names = re.findall(r"^(?:# )?([\w.]+)=\S*xxxx$", shipped(".env.example").read_text(encoding="utf-8"), re.MULTILINE)
     configuration = load_config(
         RunOptions(config_file_path=CONFIG), {name: f"value-{name}" for name in names}, registry=registry
@@ -62,7 +61,6 @@ def test_the_commented_parts_of_the_example_are_valid(registry, tmp_path):
 
 
 def test_the_page_s_vendors_and_models_are_known(registry):
-    """The seven vendors and the eight unified names of its tables."""
     vendors = {"openrouter", "gemini", "siliconflow", "429.icu", "packyapi", "yunwu", "foxcode"}
     assert vendors <= set(registry.vendors)
     names = "gemini-2.5-flash claude-sonnet-4.5 claude-opus-4.5 claude-haiku-4.5 deepseek-v3.2 glm-4.7 minimax-m2.5"

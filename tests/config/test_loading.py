@@ -36,7 +36,6 @@ def test_the_pages_example_loads(load):
 
 
 def test_no_secret_in_any_repr_or_description(load):
-    """Keys and headers with variables are in ``secrets`` and in nothing that is printed or written."""
     config = PAGE + "      extra_headers:\n        X-Team: team ${TEAM}\n"
     configuration = load(config, KEYS + "TEAM=canary-value\n")
     assert configuration.secrets == {
@@ -105,7 +104,6 @@ def test_settings_of_the_file_lie_under_those_given(load):
 
 
 def test_problems_of_run_settings_have_lines(refusals):
-    """Unknown keys with the nearest one, values out of range with the bound."""
     text = "run:\n  retires: 7\n  limit: 0\n  client: curl\n" + PAGE
     found = [(problem.line, problem.key, problem.message) for problem in refusals(text, KEYS)]
     assert found == [
@@ -116,7 +114,6 @@ def test_problems_of_run_settings_have_lines(refusals):
 
 
 def test_filters_come_before_keys(load):
-    """Entries that are filtered out need no key."""
     configuration = load(PAGE, "siliconflow=sk-abcdef0123456789\n", vendor=("siliconflow",))
     assert [entry.label for entry in configuration.entries] == ["siliconflow"]
     assert any("baseline is filtered out" in warning for warning in configuration.warnings)
@@ -171,7 +168,6 @@ simulated-model:
 
 
 def test_merge_keys_are_understood(load):
-    """``<<: *anchor`` brings in what the entry does not say itself."""
     config = """\
 m:
   vendors:

@@ -41,7 +41,6 @@ PRICE = {"input": 1, "output": 2, "cached": 0.5, "reasoning": 3, "request": 0.1,
 
 
 def test_every_key_of_the_config_has_a_line_here() -> None:
-    """Nothing is added to the shapes without being shown to do something."""
     assert set(Settings.model_fields) == {*SETTINGS, "validator", "allow_http"}
     assert set(VendorEntry.model_fields) == {*SETTINGS, *OWN}
     assert set(Price.model_fields) == set(PRICE)

@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_help(capsys: pytest.CaptureFixture[str]) -> str:
-    """The help of ``run``."""
     assert run_app(["run", "--help"]) == 0
     return capsys.readouterr().out
 
@@ -48,7 +47,6 @@ def test_a_field_is_found_wherever_settings_are(capsys: pytest.CaptureFixture[st
 
 
 def test_what_is_given_to_python_is_checked_at_once() -> None:
-    """All problems with the names of their flags."""
     with pytest.raises(ProblemsError) as caught:
         run_options(retries=-1, limit=0, retires=3)
     assert {problem.key for problem in caught.value.problems} == {"--retries", "--limit", "--retires"}

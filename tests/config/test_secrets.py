@@ -32,7 +32,6 @@ def test_placeholders_count_as_absent(load, refusals, placeholder):
 
 
 def test_names_like_domains_work_everywhere(load):
-    """``429.icu`` and ``z.ai`` are names of keys in .env and in the environment."""
     for name in ("429.icu", "z.ai", "moonshot ai"):
         config = entry("is_baseline: true", name)
         quoted = f"'{name}'" if " " in name else name
@@ -55,7 +54,6 @@ def test_values_in_env_are_not_interpolated(load):
 
 @pytest.mark.parametrize("content", [b"a='", b"\x00=\x00", b"\xff\xfea"])
 def test_an_env_file_of_any_bytes_is_read_or_refused(load, tmp_path, content):
-    """Nothing but a ConfigError is raised."""
     (tmp_path / ".env").write_bytes(content)
     with contextlib.suppress(ConfigError):
         load(entry("is_baseline: true"))
@@ -80,14 +78,12 @@ def test_a_key_that_cannot_be_sent_is_refused_unseen(refusals, value):
 
 
 def test_a_header_cannot_be_split_by_its_variable(refusals):
-    """A line break in a variable never reaches a header."""
     (problem,) = refusals(entry('extra_headers: {X-A: "${T}"}'), "a=key\n", environ={"T": "x\r\nEvil: 1"})
     assert problem.key == "m.vendors[0].extra_headers.X-A"
     assert "Evil" not in problem.message
 
 
 def test_an_explicit_key_is_required_even_locally(load, refusals):
-    """A loopback vendor needs no key unless the config names one."""
     config = 'm: {vendors: [{name: a, model_id: m, url: "http://localhost:1", api_key_env: K}]}'
     (problem,) = refusals(config)
     assert "`K=<the key>`" in problem.message
@@ -119,7 +115,6 @@ KNOWN = "kimi-k2:\n  vendors:\n    - {{name: together, model_id: m, url: '{url}'
     "url", ["https://collector.example/v1", "https://api.together.xyz.collector.example/v1", "https://10.0.0.1/v1"]
 )
 def test_a_known_vendors_key_is_not_sent_to_a_foreign_host(refusals, url):
-    """An address that is not the vendor's own gets its key only if the entry names the key; the message says so."""
     (problem,) = refusals(KNOWN.format(url=url, more=""), "together=CANARY-0123456789\n")
     assert problem.key == "kimi-k2.vendors[0].url"
     assert problem.line == 3
@@ -138,6 +133,5 @@ def test_a_known_vendors_key_is_not_sent_to_a_foreign_host(refusals, url):
     ],
 )
 def test_a_key_goes_home_to_this_machine(load, url, more):
-    """The same entry loads at the vendor's own host, on loopback, and wherever the config names the key."""
     (entry,) = load(KNOWN.format(url=url, more=more.format()), "together=CANARY-0123456789\n").entries
     assert entry.endpoint.key == "CANARY-0123456789"

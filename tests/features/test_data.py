@@ -74,7 +74,6 @@ def test_texts_and_calls_belong_to_their_records(run: RunData, tmp_path: Path) -
 
 
 def written(run: RunData, capsys: pytest.CaptureFixture[str], *words: str) -> list[Path]:
-    """The files that the command says it wrote."""
     assert run_app(["report", str(run.path), *words]) == 0
     return [Path(line) for line in capsys.readouterr().out.splitlines()]
 

@@ -50,7 +50,6 @@ def busy() -> Attempt:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """Four vendors of the stored demo run, 20 samples."""
     labels = ("official", "reseller-a", "padded", "substitute")
     return RunFolder(write_demo(tmp_path_factory.mktemp("explain"), *labels))
 
@@ -79,13 +78,11 @@ def known(tmp_path: Path) -> RunFolder:
 
 
 def explained(capsys: pytest.CaptureFixture[str], folder: RunFolder, *arguments: str) -> str:
-    """What the command prints."""
     assert run_app(["explain", str(folder.path), *arguments]) == 0
     return capsys.readouterr().out
 
 
 def tables(folder: RunFolder, scored: ScoredRun, label: str, facet: FacetName) -> dict[str, Table]:
-    """The tables of a facet, by title."""
     _, evidence = explain_vendor(folder, scored, MODEL, label, facet, 10)
     return {table.title: table for table in evidence.tables}
 
@@ -115,7 +112,6 @@ def test_a_run_without_a_baseline_has_states() -> None:
 
 
 def test_commands_of_findings_run(demo: RunFolder, scored: ScoredRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command that a finding names shows its facet."""
     findings = [each for each in scored.findings if each.command]
     assert findings
     for finding in {each.facet: each for each in findings}.values():
@@ -178,7 +174,6 @@ def test_the_curl_has_the_settings_of_the_entry(known: RunFolder, capsys: pytest
 
 
 def test_a_redacted_run_shows_no_text(bench: Any) -> None:
-    """Verdicts are kept, a curl is not possible."""
     bench.configure("official: faithful", "bad: quantised")
     bench.samples(4)
     bench.run("--set", "run.redact_content=true", "--history", "none")

@@ -71,7 +71,6 @@ def test_mistakes_are_refused_before_a_request(bench: Bench, words: tuple[str, .
 
 
 def test_a_server_that_dies_charges_nobody(bench: Bench) -> None:
-    """With the server mended `--incremental` asks what is missing."""
     broken, server = bench.folder / "broken", bench.folder / "server.py"
     server.write_text(
         f"import os, sys\nsys.path.insert(0, {str(REPOSITORY)!r})\n"

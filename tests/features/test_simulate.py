@@ -31,14 +31,12 @@ ROWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("suite", ROWS)
 @pytest.mark.parametrize("options", [{}, {"agent_prompt": PROMPT}, {"answer_format": "text"}])
 def test_own_rows_are_known(bench: Any, suite: str, options: dict[str, Any]) -> None:
-    """In every format and wording."""
     samples = tuple(load_dataset(bench.write("own.jsonl", [ROWS[suite]])).samples)
     assert list(known_answers([Task(suite, samples, options)]).values()) == [[("look_up", {"id": 7})]]
 
 
 @pytest.mark.parametrize("suite", ["toolbench", "mcptoolbench", "tool_correctness", "bfcl", "contract"])
 def test_the_faithful_vendor_scores_one(bench: Any, suite: str) -> None:
-    """On all shipped rows."""
     bench.configure("official: faithful", "twin: faithful")
     code, scores = bench.run("--suite", suite, "--request-concurrency", "40")
     assert code == 0
@@ -47,7 +45,6 @@ def test_the_faithful_vendor_scores_one(bench: Any, suite: str) -> None:
 
 
 def test_another_wire_is_refused(bench: Any) -> None:
-    """Simulated vendors speak chat completions only."""
     bench.configure("official: faithful")
     path = bench.folder / "config.yaml"
     path.write_text(path.read_text().replace("validator: openai", "validator: anthropic"))
@@ -62,7 +59,6 @@ WORDS = "report north blue seven".split()
 
 @pytest.mark.parametrize("name", FILES)
 def test_values_fit_every_shipped_schema(name: str) -> None:
-    """Of each tool, from three seeds."""
     rows = map(json.loads, Path(shipped(f"datasets/{name}.jsonl")).read_text("utf-8").splitlines())
     for tool in (tool["function"] for row in rows for tool in row["tools"]):
         schema = {"type": "object", **tool.get("parameters", {})}

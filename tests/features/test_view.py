@@ -42,7 +42,6 @@ def index(run: Path) -> Index:
 
 @pytest.fixture
 def address(index: Index) -> Iterator[str]:
-    """The pages, served."""
     server = ViewServer(index)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -53,7 +52,6 @@ def address(index: Index) -> Iterator[str]:
 
 
 def asked(address: str, path: str = "", method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
-    """Status, headers and body of a request below the pages' address."""
     parts = urlsplit(address)
     assert parts.hostname is not None
     line = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
@@ -65,7 +63,6 @@ def asked(address: str, path: str = "", method: str = "GET", **headers: str) -> 
 
 
 def found(index: Index, **wanted: str) -> set[str]:
-    """The samples that pass a filter."""
     return {row["question"][2] for row in grid(index, wanted)["rows"]}
 
 
@@ -123,7 +120,6 @@ def test_only_who_has_the_address_is_answered(address: str) -> None:
     "path", ["nothing", "../../etc/passwd", "?first=x", "sample", "sample?model=a&suite=../../x&sample=b"]
 )
 def test_hostile_path_is_not_found(address: str, path: str) -> None:
-    """No traceback, and no file of the disk."""
     status, _, body = asked(address, path)
     assert (status, body) == (404, "")
 

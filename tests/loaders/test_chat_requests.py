@@ -126,7 +126,6 @@ def test_repeated_content_is_told_apart_by_occurrence() -> None:
     ],
 )
 def test_bad_line_is_named_with_file_line_and_cause(bad: bytes, said: str) -> None:
-    """Every refusal says where, what was read and what to do."""
     [message] = refusal(line(), bad, line(tools=[TOOL]))
     assert message.startswith("samples.jsonl:2: ")
     assert said in message

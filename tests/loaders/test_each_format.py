@@ -175,7 +175,6 @@ def test_every_format_is_recognised_by_its_row(name: str, array: bool) -> None:
     ],
 )
 def test_a_row_that_does_not_fit_is_named_with_its_field(name: str, change: dict[str, Any], message: str) -> None:
-    """The message begins with file, row and field, in an array as on a line."""
     good, bad = ROWS[name], {**ROWS[name], **change}
     [on_line] = refusal(good, bad)
     assert on_line.startswith(f"set.json:2: {message}")
@@ -193,7 +192,6 @@ def test_an_unknown_row_lists_what_is_known() -> None:
 
 
 def test_an_unknown_format_name_is_a_usage_error() -> None:
-    """A misspelt --dataset-format lists the names there are."""
     with pytest.raises(
         UsageError, match="'tool-bench'; expected one of tool_calls, chat, tool_correctness, mcp_toolbench_pp"
     ):
@@ -201,7 +199,6 @@ def test_an_unknown_format_name_is_a_usage_error() -> None:
 
 
 def test_an_array_says_where_it_breaks() -> None:
-    """A missing comma, as in a published file, is found by line and column."""
     with pytest.raises(DataError, match=r"set\.json:3: not JSON at column 1: Expecting ',' delimiter, read '\{"):
         read_dataset_file(b'[\n{"a": 1}\n{"a": 2}]', dataset="d", file=FILE)
 

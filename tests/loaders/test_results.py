@@ -178,7 +178,6 @@ def test_failed_row_gets_the_kind_its_words_suggest(response: Any, kind: str, st
 
 
 def test_keys_in_failure_messages_are_removed() -> None:
-    """Vendors quote the key they refuse; it does not reach a record."""
     text = "Error code: 401 - Incorrect API key provided: sk-abcdefgh12345678. Sent Bearer abcdefghijkl"
     failure = read(answer={"error": text}, status="failed").attempt.failure
     assert failure is not None
@@ -187,7 +186,6 @@ def test_keys_in_failure_messages_are_removed() -> None:
 
 
 def test_success_that_holds_no_answer_is_a_failure() -> None:
-    """The stored status is not believed against the stored body."""
     for stored, kind in (({"choices": None}, "not_an_api_response"), ({"error": "boom"}, "api_error_in_200")):
         attempt = read(answer=stored).attempt
         assert attempt.failure is not None
@@ -204,7 +202,6 @@ def test_success_that_holds_no_answer_is_a_failure() -> None:
     ],
 )
 def test_unusable_rows_are_named_or_skipped_by_wish(fields: dict[str, Any], said: str) -> None:
-    """A row that cannot be judged is never silently lost."""
     given = lines(row(1), fields)
     with pytest.raises(DataError, match=said) as caught:
         import_results({"a": [given]}, model="k", baseline=None, run="r", paths={"a": [Path("a.jsonl.gz")]})
@@ -230,7 +227,6 @@ results = st.fixed_dictionaries(
 
 @given(st.lists(st.binary(max_size=40) | results.map(json.dumps).map(str.encode), max_size=4))
 def test_any_bytes_give_a_run_or_a_data_error(content: list[bytes]) -> None:
-    """A whole file of nonsense is a data error too."""
     for skip_bad in (False, True):
         try:
             imported = import_results({"a": [content]}, model="k", baseline="a", run="r", skip_bad=skip_bad)

@@ -99,7 +99,6 @@ def test_whether_a_call_is_expected(expected: dict[str, Any], wanted: bool | Non
 
 @pytest.mark.parametrize("text", ["0\n1.5\n1.5\n", "\ufeffat_s\r\n0\r\n\r\n1.50\r\n1.5", "# day 1\n0.0\n15e-1\n1.5"])
 def test_a_list_of_seconds(text: str, tmp_path: Path) -> None:
-    """As a text file or as a spreadsheet saves a column."""
     file = tmp_path / "times.csv"
     file.write_bytes(text.encode())
     assert read_schedule(file) == (0.0, 1.5, 1.5)

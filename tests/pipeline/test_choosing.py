@@ -53,7 +53,6 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
     ],
 )
 def test_a_choice_that_cannot_be_meant_is_refused(choice: dict[str, Any], words: str) -> None:
-    """A misspelt word would choose nothing; filters together may leave nothing."""
     with pytest.raises(ProblemsError) as caught:
         planned(**choice)
     assert words in str(caught.value)

@@ -19,8 +19,7 @@ def checks(vendor: dict[str, Any]) -> dict[str, str]:
 
 
 def test_the_contract_is_kept_and_changes_no_other_figure(bench: Bench) -> None:
-    """The faithful vendor keeps all, also with a temperature and a budget; a limit leaves no check out. A refusal is an
-    answer: it is asked once, and not again on resume."""
+    """Also with a temperature and a limit; a refusal is an answer, which is asked once and not again on resume."""
     bench.configure("chat: faithful")
     bench.samples(12)
     both = ("--suite", "trigger", "--suite", "contract")
@@ -85,7 +84,6 @@ def test_a_run_draws_its_own_questions_unless_a_seed_is_set(bench: Bench) -> Non
 
 
 def test_the_sdk_client_makes_the_same_records(bench: Bench) -> None:
-    """Same scores; only the manifest says which client it was."""
     bench.configure("official: faithful", "poor: quantised")
     bench.samples(8)
     figures = []
@@ -98,7 +96,6 @@ def test_the_sdk_client_makes_the_same_records(bench: Bench) -> None:
 
 
 def test_a_protocol_without_an_sdk_is_refused(bench: Bench) -> None:
-    """Before anything is sent."""
     file = bench.configure("official: http://127.0.0.1:9")
     file.write_text(file.read_text().replace("openai", "gemini"))
     code, _, err = bench(*bench.words("run", "--set", "run.client=sdk"))

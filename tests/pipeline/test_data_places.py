@@ -41,7 +41,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[DataServer]:
 
 
 def said(where: str, *, whole: bool = False) -> str:
-    """The sentence with which an address is refused, in one line."""
     with pytest.raises(DataError) as refusal:
         place_of(where, whole=whole)
     (problem,) = refusal.value.problems
@@ -109,7 +108,6 @@ def test_the_only_file_of_rows_is_found_and_the_commit_is_said(server: DataServe
 
 
 def test_several_files_are_listed_to_choose_from(server: DataServer) -> None:
-    """By their names in it."""
     server.sets["me/rows"]["data/more.jsonl"] = ROWS
     words = said("hf://me/rows@v1")
     assert "has 2 files of rows; name one of them: " in words
@@ -132,7 +130,6 @@ def test_several_files_are_listed_to_choose_from(server: DataServer) -> None:
     ],
 )
 def test_what_the_hub_does_not_have_is_one_sentence(server: DataServer, where: str, words: str) -> None:
-    """It begins with the address as it was given."""
     told = said(where)
     assert told.startswith(f"{where}: ")
     assert words in told
@@ -141,7 +138,6 @@ def test_what_the_hub_does_not_have_is_one_sentence(server: DataServer, where: s
 @pytest.mark.parametrize("refusal", [(403, "GatedRepo"), (401, "GatedRepo"), (403, "")])
 @pytest.mark.parametrize("where", ["hf://me/rows", "hf://me/rows/data/rows.jsonl"])
 def test_a_gated_data_set_says_how_to_be_let_in(server: DataServer, where: str, refusal: tuple[int, str]) -> None:
-    """By accepting its terms, with a token."""
     server.refusals["me/rows"] = refusal
     told = said(where)
     assert "me/rows is gated: accept its terms" in told
@@ -177,7 +173,6 @@ def test_without_the_hub_a_file_of_a_pinned_commit_is_used(monkeypatch: pytest.M
 
 
 def test_all_files_of_rows_of_a_data_set_come_and_no_code(server: DataServer) -> None:
-    """A folder of it, or a file of it, likewise."""
     server.sets["me/rows"] |= {"run.py": b"1/0", "data/BFCL_v4_simple.json": b"{}", "data/p/a.json": b"{}"}
     whole = place_of("hf://me/rows", whole=True)
     there = sorted(str(path.relative_to(whole.path)) for path in whole.path.rglob("*") if path.is_file())
@@ -210,7 +205,6 @@ def test_every_evaluation_reads_from_the_hub(filled: Bench, suite: str, file: st
 
 
 def test_bfcl_reads_its_own_layout_from_the_hub(filled: Bench) -> None:
-    """Questions and answers of many files, under the data set's own name."""
     filled.run("--bfcl-data", "hf://datasets/me/bfcl", "--bfcl-category", "simple_python", "-n", "2")
     (task,) = filled.manifest()["tasks"]
     assert (task["source"], task["count"]) == (f"hf://me/bfcl@{COMMIT}", 2)

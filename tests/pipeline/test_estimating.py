@@ -142,8 +142,7 @@ def test_the_configs_price_wins() -> None:
     ],
 )
 def test_no_price_is_borrowed(model: str, url: str, vendor: str, known: bool) -> None:
-    """The list knows a vendor by address or name; a reseller or a server of one's own does not get the maker's price,
-    nor an unknown model its neighbour's."""
+    """A reseller or a server of one's own does not get the maker's price, nor an unknown model its neighbour's."""
     price = listed_price(entry(model, url, vendor), WHEN)
     assert (price is not None) == known
     assert price is None or price.output > price.input > 0

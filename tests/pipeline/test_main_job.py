@@ -157,7 +157,6 @@ def test_bad_samples_are_an_error_by_line_or_counted(bench: Bench) -> None:
 
 
 def test_a_run_says_how_many_requests_were_sent_again(bench: Bench) -> None:
-    """Records and server agree on the number; all succeed at the first try."""
     bench.samples(12)
     with serving(lambda _, seen: say(ANSWER) if seen.turn == 1 else Script()) as server:
         bench.configure({"label": "shut", "url": server.url(), "price": {"input": 1, "output": 1}})

@@ -32,10 +32,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> ScoredRun:
 
 @pytest.mark.parametrize("label", ["novita", "ppio"])
 def test_a_host_that_answers_otherwise_is_to_check(scored: ScoredRun, label: str) -> None:
-    """Texts, decisions and arguments differ; no line exists for texts, and the calls are within 5 points.
-
-    The resellers count 4 to 11 prompt tokens more, and a broken sample is charged to nobody.
-    """
+    """No line exists for texts, and the calls are within 5 points; resellers count 4 to 11 prompt tokens more."""
     found = {finding.name: finding for finding in scored.findings if finding.vendor == label}
     assert found["answers_differ"].status == "check"
     assert (found["answers_differ"].p_value or 1) < 1e-20

@@ -47,15 +47,13 @@ def test_what_cannot_be_meant_is_refused(bench: Bench, said: dict[str, Any], key
 
 @pytest.fixture
 def twins(bench: Bench) -> Bench:
-    """A folder with two faithful vendors and three samples."""
     bench.configure("official: faithful", "twin: faithful")
     bench.samples(3)
     return bench
 
 
 def test_a_run_by_duration_is_complete(twins: Bench) -> None:
-    """Repetitions are as many as the time allowed, nothing counts as lost, F1 is over whole repetitions, scoring again
-    gives the same, and it cannot be gone on with."""
+    """It has as many repetitions as the time allowed, loses nothing, and cannot be gone on with."""
     code, scores = twins.run("--duration", "1", "--warmup", "2", "--slo", "ttft_ms <= 60000", "--slo", "tps >= 1e9")
     assert (code, scores["complete"]) == (0, True)
     for label, vendor in twins.vendors().items():
@@ -88,8 +86,7 @@ def test_a_run_is_not_gone_on_with_under_another_load(twins: Bench) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [("--request-concurrency", "2"), ()])
 def test_where_a_cap_held_requests_back_ttft_ranks(bench: Bench, flags: tuple[str, ...]) -> None:
-    """The user's cap: figure, rank and interval are of the time waited, and the report says so once;
-    without one there is no note and times from sending rank. Both are in the evidence."""
+    """With the user's cap the time waited ranks, and the report says so; without one the time from sending."""
     bench.configure("official: slow", "twin: slow")
     bench.samples(40)
     # So many at once that two places cannot be enough, on whatever machine.
@@ -106,8 +103,7 @@ def test_where_a_cap_held_requests_back_ttft_ranks(bench: Bench, flags: tuple[st
 
 
 def test_slos_of_the_config_and_of_a_later_score(bench: Bench) -> None:
-    """SLOs are in the config or come with `score`, which asks nobody; what is no SLO is refused with its line and
-    leaves the stored run as it was."""
+    """What is no SLO is refused with its line and leaves the stored run as it was."""
     bench.configure("official: faithful", "slow: slow", extra='slos:\n  - "ttft_ms <= 60000"\n')
     bench.samples(6)
     bench.run()
@@ -124,7 +120,6 @@ def test_slos_of_the_config_and_of_a_later_score(bench: Bench) -> None:
 
 
 def test_a_replayed_schedule_from_file_to_report(twins: Bench) -> None:
-    """Requests are sent at the seconds in the file, and the page says what was replayed."""
     schedule = twins.write("times.csv", "at_s\n0\n0.1\n0.1\n0.3\n")
     assert twins.run("--set", f"run.replay_schedule={schedule}")[0] == 0
     assert [vendor["planned"] for vendor in twins.vendors().values()] == [4, 4]
@@ -133,7 +128,6 @@ def test_a_replayed_schedule_from_file_to_report(twins: Bench) -> None:
 
 
 def test_a_dry_run_tells_the_load(twins: Bench) -> None:
-    """The output shows what would be offered and what would be asked, and nothing is sent."""
     file = ("--test-file-path", "samples.jsonl", "--dry-run")
     code, out, _ = twins(*file, "--request-rate", "10", "--duration", "6", "--warmup", "5")
     assert code == 0

@@ -82,7 +82,6 @@ SUITES = [word for name in FIELDS for word in ("--suite", name)]
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """A folder with a run of three evaluations, which no test changes."""
     bench = Bench(tmp_path_factory.mktemp("evaluated"))
     bench.configure(*VENDORS)
     assert bench.run(*SUITES, "-n", "8")[0] == 0
@@ -91,13 +90,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 @pytest.fixture
 def stored(finished: Bench, bench: Bench) -> Bench:
-    """A copy of that folder."""
     shutil.copytree(finished.folder, bench.folder, dirs_exist_ok=True)
     return bench
 
 
 def tasks(file: str = "run/results.json") -> list[dict[str, Any]]:
-    """The results of single tasks."""
     found: list[dict[str, Any]] = json.loads(Path(file).read_text(encoding="utf-8"))["tasks"]
     return found
 
@@ -117,8 +114,7 @@ def test_every_task_has_the_fields_of_the_pages() -> None:
 
 
 def test_a_file_of_results_is_written_where_it_is_asked_for(bench: Bench) -> None:
-    """``-o results.json`` is a file, not a folder. Triggering is a comparison and no score of a task: without the file
-    it has none, in the file are its decisions."""
+    """Triggering has no score of a task: without the file it has none, in the file are its decisions."""
     bench.configure(*VENDORS[:2])
     common = ("-c", "config.yaml", "--history", "none", "-n", "4", "-q")
     assert bench("run", *common, "--benchmark", "toolbench", "-o", "results.json")[0] == 0
@@ -131,7 +127,6 @@ def test_a_file_of_results_is_written_where_it_is_asked_for(bench: Bench) -> Non
 
 
 def test_a_resumed_run_has_each_task_once(stored: Bench) -> None:
-    """What failed and was asked again is there as it is now."""
     file = stored.folder / "run" / "records.jsonl"
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:5]))
     before = {(task["suite"], task["sample"], task["vendor"]) for task in tasks()}
@@ -141,7 +136,6 @@ def test_a_resumed_run_has_each_task_once(stored: Bench) -> None:
 
 
 def _values(bench: Bench, run: str) -> dict[str, Any]:
-    """Vendor → suite → means."""
     vendors = bench.vendors(run).items()
     return {label: {suite: score["values"] for suite, score in row["suites"].items()} for label, row in vendors}
 
@@ -150,7 +144,6 @@ def _values(bench: Bench, run: str) -> dict[str, Any]:
     "options", [{"exact_match": "true", "threshold": "1"}, {"check_ordering": "true", "compare_parameters": "true"}]
 )
 def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(stored: Bench, options: dict[str, str]) -> None:
-    """``score`` with an option gives what a run with that option has."""
     shutil.copytree("run", "asked")
     manifest = stored.manifest("asked")
     for task in manifest["tasks"]:

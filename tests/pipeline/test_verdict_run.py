@@ -102,7 +102,6 @@ def test_the_measured_f1_of_the_baseline_can_rank(bench: Bench) -> None:
 
 
 def test_a_bad_gate_is_named_by_file_line_and_key(bench: Bench) -> None:
-    """Before anything is sent, with all others."""
     bench.samples()
     bench.configure("official: faithful", extra='  gates:\n    - "f1 => 1"\n')
     code, _, err = bench(*bench.words("run", "--gate", "tsp >= 1"))

@@ -24,18 +24,15 @@ def test_visible_text_holds_nothing_invisible(text: str) -> None:
 
 @given(ANYTHING, st.integers(1, 40))
 def test_text_is_cut_to_the_limit(text: str, limit: int) -> None:
-    """A label of any length takes at most the room it is given."""
     assert len(visible(text, limit)) <= limit
 
 
 def test_ordinary_names_stay_as_they_are() -> None:
-    """Escaping does not disfigure the names people really use."""
     for name in ("google-vertex (openrouter)", "z.ai", "429.icu", "siliconflow_OR", "智谱 AI", "minimax/minimax-m2.5"):
         assert name == visible(name) == plain(name) == markdown(name) == csv_text(name)
 
 
 def test_escapes_name_the_character() -> None:
-    """A hidden character is shown by its code point, so a reader can see what was sent."""
     assert visible("a\x1b[2Jb\u202ec\u200bd\U000e0041") == "a\\x1b[2Jb\\u202ec\\u200bd\\U000e0041"
     assert visible("a\r\n\tb\u2028c") == "a b c"
     assert visible("\ud800") == "\\ud800"
@@ -71,5 +68,4 @@ def test_csv_formula_is_defused(start: str) -> None:
 
 @pytest.mark.parametrize("hidden", ["\u200b", "\ufeff", "\u2060", "\x00"])
 def test_csv_zero_width_cannot_hide_an_operator(hidden: str) -> None:
-    """An invisible character before the operator becomes visible and thereby first."""
     assert csv_text(hidden + "=1")[0] == "\\"

@@ -34,7 +34,6 @@ def test_scores_json_keeps_its_schema(demo: ScoredRun) -> None:
 
 @pytest.mark.parametrize("name", [*MACHINES, "report.md", "report.html"])
 def test_hostile_text_is_escaped(name: str) -> None:
-    """Labels, reasons, warnings and scores' names of strangers are text in every file."""
     wild = [vendor(each, verdict=verdict("differs", each, command=each), vendor=each, model_id=each,
                    provider=each, suites={each: SuiteResult(1, 1, 0.5, {each: 0.5}, {each: "broken"})})
             for each in HOSTILE]  # fmt: skip

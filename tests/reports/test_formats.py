@@ -36,6 +36,5 @@ def test_numbers(value: float | None, form: formats.Format, text: str) -> None:
 
 @given(st.floats(0, 1))
 def test_only_a_perfect_rate_reads_as_one(value: float) -> None:
-    """A single failure in any number of samples can be seen."""
     assert (formats.rate(value) == "1") == (value == 1)
     assert (formats.short_rate(value) == "1.000") == (value == 1)

@@ -50,7 +50,6 @@ def sha(text: str) -> str:
 
 
 def case(demo: ScoredRun, name: str) -> ScoredRun:
-    """A run to render, by name."""
     empty = ModelResult(baseline=None, choice=demo.report.models[MODEL].choice, vendors={})
     return {
         "demo": demo,
@@ -74,7 +73,6 @@ def test_page_is_well_formed_and_refers_to_itself_only(demo: ScoredRun, name: st
 
 
 def test_policy_allows_only_the_own_style_and_script(demo: ScoredRun) -> None:
-    """The digests in the policy are those of the only style and the only script."""
     page = read_page(render(demo))
     (style,), (script,) = page.texts["style"], page.texts["script"]
     [policy] = [
@@ -110,7 +108,6 @@ def window(browser: Any, **options: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def file(demo: ScoredRun, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of the page with all evidence."""
     page = tmp_path_factory.mktemp("page") / "report.html"
     page.write_text(render(with_evidence(demo)), encoding="utf-8")
     return page.as_uri()
@@ -139,7 +136,6 @@ def test_page_works_by_keyboard_and_says_nothing(browser: Any, file: str) -> Non
 @in_browser
 @pytest.mark.parametrize("width", [360, 768])
 def test_page_never_scrolls_sideways(browser: Any, file: str, width: int) -> None:
-    """Nothing is wider than the screen, with everything open."""
     page = window(browser, viewport={"width": width, "height": 800})
     page.goto(file)
     page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")

@@ -15,14 +15,12 @@ LONG = "calls tools differently in 37 of 315 samples: 37 calls missed and 14 ext
 
 
 def crowd(count: int) -> list[VendorResult]:
-    """A baseline and vendors with long names, each with a reason of its own."""
     rivals = [vendor(f"siliconflow {n} (openrouter)", "differs", verdict=verdict("differs", f"{n} {LONG}"))
               for n in range(count)]  # fmt: skip
     return [vendor("official", "reference", is_baseline=True), *rivals]
 
 
 def models(count: int, vendors: int) -> Report:
-    """A report on several models."""
     by_label = {each.label: each for each in crowd(vendors)}
     result = ModelResult(baseline="official", choice=Choice("none", (), LONG), vendors=by_label)
     return report(models={f"model-{n}": result for n in range(count)}, warnings=(LONG,) * 9)
@@ -40,7 +38,6 @@ def models(count: int, vendors: int) -> Report:
     ids=["few vendors", "many vendors", "three models", "thirty models", "nothing"],
 )
 def test_25_lines_of_100_columns(shown: Report) -> None:
-    """However much there is to say, only a command may be longer than a line."""
     found = terminal.lines(bare_run(shown))
     assert len(found) <= 25
     assert max(cell_len(line) for line in found if "explain" not in line) <= 100
@@ -80,6 +77,5 @@ def test_warnings_are_not_repeated() -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_text_is_harmless(hostile: str) -> None:
-    """Names, reasons and warnings of strangers neither break lines nor give orders."""
     shown = report(vendor(hostile, "differs", verdict=verdict("differs", hostile)), text=hostile, warnings=(hostile,))
     assert all(line.isprintable() and "::" not in line for line in terminal.lines(bare_run(shown)))

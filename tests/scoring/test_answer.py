@@ -61,7 +61,6 @@ def test_decoding(changes: dict[str, Any], said: dict[str, Any], expected: tuple
     ],
 )
 def test_hidden_tokens(said: dict[str, Any], hidden: bool) -> None:
-    """More tokens than bytes, markup granted, or reasoning that nobody sees."""
     assert Answer(ok(**said)).hides_tokens == hidden
 
 

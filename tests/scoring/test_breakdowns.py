@@ -41,7 +41,6 @@ def test_distributions() -> None:
 
 @pytest.mark.lateness
 def test_a_distribution_with_too_many_discarded() -> None:
-    """The rest would flatter."""
     late = ok(timed=timing(our_lateness_ns=60 * MS))
     found = distributions(frames([record(RIVAL, place, ok() if place else late) for place in range(4)]).records)
     assert found.loc[("rival", "ttft_ms"), "n"] == 0

@@ -164,7 +164,6 @@ def test_answers_of_another_provider() -> None:
     ],
 )  # fmt: skip
 def test_names_of_a_provider(pin: str, served: str, same: bool) -> None:
-    """Spelling, region and length of the name do not matter."""
     assert same_provider(pin, served) == same
 
 
@@ -292,7 +291,6 @@ def test_the_order_of_records_changes_nothing(attempts: list[Attempt], dice: ran
 
 
 def test_rank_metrics_can_be_added() -> None:
-    """An evaluation's name means its score."""
     samples = {"trigger": SAMPLES, "tool_correctness": SAMPLES}
     suites = {"trigger": TriggerSuite(), "tool_correctness": TriggerSuite("tool_correctness")}
     records = [*everything(BASE), *everything(RIVAL), *evaluated(BASE, *[1] * 6), *evaluated(RIVAL, *[0] * 6)]

@@ -25,13 +25,11 @@ THIRD = EntryInfo("m", "third", "third", "m-1")
 
 
 def only(*attempts: Attempt, **changes: Any) -> pd.Series[Any]:
-    """The row of one record."""
     (row,) = (row for _, row in frames([record(RIVAL, 0, *attempts, **changes)]).records.iterrows())
     return row
 
 
 def test_a_row_of_an_answer() -> None:
-    """Times, tokens, decision and verdicts, as the record has them."""
     row = only(ok(timed=timing(connect_ns=5 * MS, our_lateness_ns=MS, first_answer_ns=300 * MS), served_model="m-1"))
     expected = {
         "model": "m", "label": "rival", "suite": "trigger", "sample": "s0-1", "repetition": 0, "ok": True, "turns": 1,
@@ -47,7 +45,6 @@ def test_a_row_of_an_answer() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_columns_and_types(count: int) -> None:
-    """Every frame has its columns and types, whatever was recorded."""
     found = frames(everything(RIVAL)[:count] + [record(BASE, at, bad()) for at in range(count)])
     for frame, columns in (
         (found.records, RECORD_COLUMNS), (found.attempts, ATTEMPT_COLUMNS), (found.evaluations, EVALUATION_COLUMNS),
@@ -96,8 +93,6 @@ def test_a_conclusive_check_replaces_an_inconclusive_one() -> None:
 
 
 def test_values_of_a_replaced_record_are_left_out() -> None:
-    """They follow the rows that count."""
-
     def judged(value: float, attempt: Attempt) -> Record:
         return record(RIVAL, 0, attempt, suite="toolbench", score=Score("toolbench", values={"resolved": value}))
 
@@ -141,7 +136,6 @@ def test_who_answers_for_a_failure(failures: Sequence[tuple[str, str]], charges:
 
 @pytest.mark.parametrize(("parameters", "charge"), [({"required": ["a"]}, "vendor"), ({"type": "nothing"}, "data")])
 def test_a_refusal_of_a_broken_schema(parameters: dict[str, Any], charge: str) -> None:
-    """It is explained by the sample's own tools."""
     tools = ({"type": "function", "function": {"name": "f", "parameters": parameters}},)
     sample = structs.replace(SAMPLES[0], turn=structs.replace(SAMPLES[0].turn, tools=tools))
     made = [record(RIVAL, 0, bad("bad_request", 400))]
@@ -172,7 +166,6 @@ def test_discarded_times(late_ms: int, begun_late_ms: int, discarded: str | None
 
 
 def turns(*attempts: Attempt) -> pd.Series[Any]:
-    """The row of a record with these turns."""
     return only(turns=tuple(TurnRecord((attempt,)) for attempt in attempts))
 
 

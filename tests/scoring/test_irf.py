@@ -27,7 +27,6 @@ def test_ranks_of_a_table() -> None:
 
 
 def test_a_metric_of_ones_own() -> None:
-    """Higher is better unless a direction says otherwise."""
     table = {"a": {"cost": 1.0}, "b": {"cost": 2.0}}
     assert irf(table)["b"] > irf(table)["a"]
     assert irf(table, directions={"cost": "lower"})["a"] > irf(table, directions={"cost": "lower"})["b"]

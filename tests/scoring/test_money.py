@@ -43,7 +43,6 @@ COUNTS = st.one_of(st.none(), st.integers(1, 10**6))
 
 @given(st.lists(st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS), min_size=1, max_size=4))
 def test_rows_cost_what_attempts_cost(usages: list[Usage]) -> None:
-    """Columns and single attempts have one formula."""
     price = Price(1.5, 7.0, cached=0.2, reasoning=9.0, request=0.001, rate=0.9)
     rows = frames([record(RIVAL, at, ok((), text="x", usage=usage)) for at, usage in enumerate(usages)]).records
     found = [None if cost != cost else cost for cost in costs_usd(rows, price)]
@@ -92,7 +91,6 @@ def test_what_cannot_be_priced_is_counted() -> None:
 
 
 def test_what_the_vendor_says_it_charged() -> None:
-    """Its own statement ÷ our price."""
     price = Price(1.0, 10.0, cached=0.0)
     found = spent(record(RIVAL, 0, priced(said=0.003, cached=500)), record(RIVAL, 1, priced()), price=price)
     assert found.reported_ratio == pytest.approx(2.0)

@@ -79,7 +79,6 @@ def test_written_calls_are_never_run(prose: str) -> None:
     ],
 )  # fmt: skip
 def test_which_values_are_equal(wanted: Any, given: Any, equal: bool) -> None:
-    """A list of objects is as long as the one expected."""
     assert mcp([call("a", x=wanted)], [call("a", x=given)])["resolved"] is equal
 
 
@@ -124,7 +123,6 @@ def test_a_failure_never_pays(make: Any, expected: Any, answer: Attempt) -> None
 
 
 def test_calls_are_read_where_they_were_asked_for() -> None:
-    """Calls written in the text of a native answer are another finding."""
     text_answer = said(json.dumps(ONE))
     for prompt in (None, "Please, use your tools: {problem_statement}"):
         score = judged(ToolBenchSuite(agent_prompt=prompt), sample(), text_answer)

@@ -67,7 +67,6 @@ def test_no_visible_token_is_not_measurable() -> None:
     [("   Grüße  ", "kept"), ("Grüße", "broken"), ("   grüße  ", "broken"), ("   Grüße  \n", "broken")],
 )
 def test_copied_text_is_compared_as_it_is(copied: str, status: str) -> None:
-    """Spaces and line ends at its edges count, too."""
     turn = Turn(({"role": "user", "content": "Copy.\n<text>   Grüße  </text>"},))
     call = ToolCall("submit_text", json.dumps({"text": copied}))
     assert read_echo(turn, Response(tool_calls=(call,)))[0] == status

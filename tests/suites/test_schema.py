@@ -82,7 +82,6 @@ KEYWORDS = st.dictionaries(
 
 @given(KEYWORDS | any_json(), st.text(max_size=40) | any_json().map(str))
 def test_nothing_makes_the_checker_raise(parameters: Any, arguments: str) -> None:
-    """Any schema with any text gives a verdict."""
     assert verdict(parameters, arguments) in (
         "valid", "invalid_json", "schema_mismatch", "empty_arguments", "schema_unusable", "valid_in_dialect",
         "not_judged",
@@ -97,7 +96,6 @@ def judged(schema: Any, arguments: Any) -> CallVerdict:
 
 
 def doubled(word: str, times: int, last: Any) -> dict[str, Any]:
-    """A schema whose references double at each step."""
     steps = {f"a{n}": {word: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(times)}
     return {"$defs": {**steps, f"a{times}": last}, "$ref": "#/$defs/a0"}
 
@@ -146,7 +144,6 @@ def test_what_people_declare_is_judged(schema: Any, arguments: Any, expected: st
 
 
 def verdict_of(schema: Any, value: Any) -> str:
-    """The class of ``{"a": value}`` where ``a`` has this schema."""
     return judged({"type": "object", "properties": {"a": schema}}, {"a": value}).verdict
 
 

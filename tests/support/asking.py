@@ -89,8 +89,6 @@ async def ask(
 
 
 class Plain(OpenAICompatible):
-    """A vendor without quirks."""
-
     name = "plain"
 
 
@@ -115,14 +113,11 @@ def queue_of(
 
 
 def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) -> Plan:
-    """A plan of one task."""
     return Plan(tuple(entries), (Task("trigger", asked),), **plan)
 
 
 @dataclass
 class Ran:
-    """What a small run left."""
-
     records: list[Record] = field(default_factory=list)
     end: RunEnd | None = None
 

@@ -52,12 +52,10 @@ def called(*calls: tuple[str, Any], text: str = "", finish: Any = "tool_calls") 
 
 
 def said(text: str, finish: Any = "stop") -> Attempt:
-    """An answer in words."""
     return Attempt(1, response=Response(text=text, finish_reason=finish))
 
 
 def failed() -> Attempt:
-    """No answer."""
     return Attempt(1, failure=Failure("http_5xx", "headers", "HTTP 503", 503))
 
 
@@ -65,7 +63,6 @@ RIGHT = called(("a", {"x": 1}))
 
 
 def any_json(keys: st.SearchStrategy[str] = st.text(max_size=8)) -> st.SearchStrategy[Any]:  # noqa: B008
-    """JSON values with these keys in their objects."""
     numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     return st.recursive(
         st.none() | st.booleans() | numbers | st.text(max_size=8),

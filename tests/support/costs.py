@@ -21,12 +21,7 @@ _NEXT_TO_NOTHING_S = 10e-9
 
 
 def assert_linear(work_of: Callable[[int], Callable[[], object]], size: int) -> None:
-    """Doubled twice, the work costs about four times the processor time of this thread, not sixteen times.
-
-    ``work_of`` prepares the work of a size, which is not counted. The least of several tries counts on both sides, and
-    eight times is allowed: as far from linear work as from quadratic. What costs next to nothing a unit is linear
-    whatever the ratio, which the caches of the processor decide then.
-    """
+    """Doubled twice, the work costs about four times the processor time (least of several tries); eight is allowed."""
     larger = size * 2**_DOUBLINGS
     work_of(size)()  # What is computed once for all, and caches.
     least = {size: math.inf, larger: math.inf}

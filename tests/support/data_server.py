@@ -16,10 +16,7 @@ COMMIT = "1234567890abcdef1234567890abcdef12345678"
 
 @dataclass
 class DataServer:
-    """``files`` are by path, ``sets`` by ``owner/name`` and file. ``refusals`` are by data set: status and code.
-
-    ``asked`` are the requests so far, as method and path. ``sizes`` are stated in place of a file's own size.
-    """
+    """``files`` by path, ``sets`` by name and file, ``refusals`` and stated ``sizes``; ``asked`` are the requests."""
 
     sets: dict[str, dict[str, bytes]] = field(default_factory=dict)
     refusals: dict[str, tuple[int, str]] = field(default_factory=dict)

@@ -27,10 +27,7 @@ _RESET_GRACE_S = 0.03  # a reset discards what the client has not read yet
 
 @dataclass(frozen=True)
 class Script:
-    """What to send: (seconds to wait, bytes), and how to end.
-
-    ``keep`` waits for the next request on the connection, ``hang`` keeps it open and silent until the client leaves.
-    """
+    """(seconds to wait, bytes) to send; then ``keep`` the connection, ``hang`` silently until the client leaves, …"""
 
     steps: Iterable[tuple[float, bytes]] = ()
     end: End = "close"
@@ -38,10 +35,7 @@ class Script:
 
 @dataclass
 class Seen:
-    """One request as it came, and the moments (perf_counter_ns) it was whole and each step of the answer was sent.
-
-    ``turn`` counts the requests on its connection from 1, ``nth`` the same question to the same vendor from 0.
-    """
+    """A request, its ``turn`` on the connection (from 1), ``nth`` time it is asked (from 0), and moments in ns."""
 
     number: int
     path: str
@@ -56,7 +50,6 @@ class Seen:
 
     @property
     def vendor(self) -> str:
-        """The first part of the path."""
         return self.path.split("/")[1]
 
     @property
@@ -185,12 +178,10 @@ PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
 def event(data: object) -> bytes:
-    """One server-sent event."""
     return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
 def delta(finish: str | None = None, **fields: Any) -> bytes:
-    """One chat-completions chunk."""
     return event({"id": "r", "model": "m", "choices": [{"index": 0, "delta": fields, "finish_reason": finish}]})
 
 
@@ -199,7 +190,6 @@ def text(words: str, finish: str | None = "stop") -> bytes:
 
 
 def chunk(data: bytes) -> bytes:
-    """HTTP's own chunk around bytes."""
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
@@ -216,7 +206,6 @@ def head(status: int = 200, content_type: str = "text/event-stream", **headers: 
 
 
 def stream(*events: bytes) -> bytes:
-    """A whole streamed answer in one piece."""
     return head() + b"".join(map(chunk, events)) + END
 
 

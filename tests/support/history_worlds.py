@@ -49,8 +49,7 @@ def quiet(
     shared: float = 0.1,
     alike: float = 0.0,
 ) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """label → nightly median TTFT in ms: own movement ``sd``, whose neighbouring nights have a correlation of
-    ``alike``, and a shift of ``shared`` that all have in common."""
+    """label → nightly median TTFT in ms, of own movement ``sd`` and one of ``shared`` that all have in common."""
     common = random.normal(0, shared, count)
     return {
         label: {METRIC: 800 * np.exp(common + drift(random, count, sd, alike) + random.normal(0, REQUEST_NOISE, count))}

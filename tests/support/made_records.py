@@ -42,12 +42,10 @@ def ok(calls: Sequence[ToolCall] = CALL, *, timed: Timing | None = None, **chang
 
 
 def bad(kind: str = "http_5xx", status: int | None = 500) -> Attempt:
-    """A failure of that kind."""
     return Attempt(1, Timing("2026-01-01T00:00:00Z", 1), failure=Failure(kind, "headers", "x", status))
 
 
 def record(entry: EntryInfo, sample: int, *attempts: Attempt, repetition: int = 0, **changes: Any) -> Record:
-    """The record of one turn."""
     fields = {"suite": "trigger", "turns": (TurnRecord(attempts),), **changes}
     key = ("run", entry.model, entry.label, entry.vendor)
     return Record(*key, fields.pop("suite"), SAMPLES[sample].id, repetition, **fields)

@@ -60,7 +60,6 @@ def vendor(label: str, status: Status = "matches", **changes: Any) -> VendorResu
 
 
 def unmeasured(label: str) -> VendorResult:
-    """A vendor without a measurement."""
     return VendorResult(label=label, vendor="acme", model_id="m", verdict=Verdict("down", "refused all requests"))
 
 

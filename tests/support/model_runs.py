@@ -103,10 +103,7 @@ def typed(rows: pd.DataFrame, columns: Sequence[Column] = RECORD_COLUMNS) -> pd.
 
 
 def altered(run: ModelRun, label: str, places: Any = slice(None), **columns: Any) -> ModelRun:
-    """The run with columns of a vendor's records changed, at these places in the order of sending.
-
-    A function gets the column's values as numbers.
-    """
+    """The run with columns of a vendor's records changed at these places; a function gets the values as numbers."""
     records = run.records.astype(object)
     index = run.rows[label].index[places]
     for name, value in columns.items():

@@ -55,7 +55,6 @@ class Block:
 
 @cache
 def blocks() -> tuple[Block, ...]:
-    """Every block of every page."""
     return tuple(block for page in PAGES for block in _of(page))
 
 
@@ -68,5 +67,4 @@ def _of(page: str) -> Iterator[Block]:
 
 
 def of_kind(*kinds: str) -> list[Block]:
-    """The blocks of these kinds, in the order of the pages."""
     return [block for block in blocks() if block.kind in kinds]

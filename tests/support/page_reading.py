@@ -17,7 +17,6 @@ class Page:
     texts: dict[str, list[str]] = field(default_factory=dict)
 
     def attribute(self, name: str) -> list[str]:
-        """All values of an attribute, in order."""
         return [attributes[name] or "" for _, attributes in self.elements if name in attributes]
 
 
@@ -47,7 +46,6 @@ class _Reader(HTMLParser):
 
 
 def read_page(text: str) -> Page:
-    """The page as found, with its faults."""
     page = Page()
     reader = _Reader(page)
     reader.feed(text)

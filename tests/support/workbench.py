@@ -95,10 +95,7 @@ class Bench:
     def start(
         self, *more: str, output: str = "run", own_group: bool = False, **environment: str
     ) -> subprocess.Popen[str]:
-        """Begin the main job as a program, on request in a process group of its own as a terminal would.
-
-        It knows no proxy but a given one.
-        """
+        """Begin the main job as a program, without proxies but given ones, on request in its own process group."""
         known = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         return subprocess.Popen(
             [*PROGRAM, *self.words(output, *more)], cwd=self.folder, text=True, start_new_session=own_group,
@@ -115,7 +112,6 @@ class Bench:
         return process.returncode, out + err
 
     def records(self, output: str = "run") -> list[dict[str, Any]]:
-        """The records that are written so far."""
         path = self.folder / output / "records.jsonl"
         return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
@@ -125,12 +121,10 @@ class Bench:
         return Counter(one["failure"]["kind"] for one in attempts if one.get("failure"))
 
     def kept(self, output: str = "run") -> int:
-        """How many records are written so far."""
         path = self.folder / output / "records.jsonl"
         return path.read_bytes().count(b"\n") if path.exists() else 0
 
     def manifest(self, output: str = "run") -> dict[str, Any]:
-        """The manifest of a run."""
         found: dict[str, Any] = json.loads((self.folder / output / "manifest.json").read_text(encoding="utf-8"))
         return found
 
@@ -155,7 +149,6 @@ def simulated(speed: float = 10.0) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody uses."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -101,7 +101,6 @@ def test_a_vendor_that_became_slow_fails_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("status", "words"), [("differs", "b (model differs, "), ("down", "b (model down, ")])
 def test_a_vendor_that_differs_fails_every_check(tmp_path: Path, status: Status, words: str) -> None:
-    """From the first run on, with its name first and since when."""
     nights = [night(vendor("b", other=status), run=f"r{number}") for number in range(3)]
     assert words in checked(nights[:1], tmp_path).headline
     result = checked(nights, tmp_path)

@@ -110,7 +110,6 @@ def test_a_vendor_is_not_worse_because_others_became_faster(demo: ScoredRun) -> 
 
 
 def test_equal_runs_have_no_changes(demo: ScoredRun) -> None:
-    """In two pairs of runs of five vendors nothing is worse or improved."""
     for seed in range(2):
         found = compare_scored(run_of(100 + seed, demo), run_of(200 + seed, demo))
         assert verdicts(found, "worse", "improved") == set()
@@ -118,7 +117,6 @@ def test_equal_runs_have_no_changes(demo: ScoredRun) -> None:
 
 
 def test_first_line_names_worse_verdicts_and_who_is_gone(demo: ScoredRun) -> None:
-    """Also where no figure got worse."""
     before, after = run_of(1, demo), run_of(2, demo)
     vendors = dict(after.report.models[MODEL].vendors)
     slow = Verdict("check", "slow", {"speed": Facet(status="check", reason="slow")})

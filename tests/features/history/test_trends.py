@@ -96,6 +96,5 @@ def test_points_are_ordered_inside_and_do_not_depend_on_the_unit(values: list[fl
 
 
 def test_a_step_below_the_least_effect_is_no_change() -> None:
-    """However sure it is."""
     series = np.r_[np.tile([0.0, 0.001], 10), np.tile([0.02, 0.021], 10)]
     assert [change_points(series, least_effect=least) for least in (0.01, 0.05)] == [[20], []]

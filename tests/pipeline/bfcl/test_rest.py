@@ -54,7 +54,6 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[tuple[s
 
 
 def row(base: str, shape: dict[str, Any] | None = None) -> Sample:
-    """One rest row about the service at ``base``."""
     document = {
         "name": "requests.get",
         "parameters": {"type": "dict", "properties": {"url": {"type": "string", "default": f"{base}/zone"}}},
@@ -117,7 +116,6 @@ def test_other_hosts_are_never_asked(url: Any, service: Any, tmp_path: Path) -> 
     ],
 )
 def test_answers_of_another_shape_are_wrong(path: str, shape: Any, error: str, service: Any, tmp_path: Path) -> None:
-    """Status, type and keys are compared, values are not."""
     base, _ = service
     score = fetched(RunFolder(tmp_path / "run"), row(base, shape), {"url": f"{base}/{path}"})
     assert (score.values["correct"], score.details["error_type"]) == (0.0, error)

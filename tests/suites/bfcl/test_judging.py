@@ -80,13 +80,11 @@ def test_no_value_makes_a_good_row_crash(row: dict[str, Any], value: Any) -> Non
     ],
 )  # fmt: skip
 def test_no_source_takes_long_to_read(language: str, kind: str, source: str) -> None:
-    """Patterns that a vendor's text is matched against do not run away."""
     # A pattern that runs away never ends, and the time limit of the test stops it.
     (read_java if language == "java" else read_javascript)(source, kind)
 
 
 def test_a_row_that_cannot_be_judged_is_in_no_denominator() -> None:
-    """Nor in a category's accuracy."""
     scores = [
         Score("bfcl", values={"correct": correct}, details={"category": category})
         for category, correct in (
@@ -103,7 +101,6 @@ def test_a_row_that_cannot_be_judged_is_in_no_denominator() -> None:
 
 @pytest.fixture(scope="session")
 def shipped_rows() -> dict[str, Sample]:
-    """Every row of the shipped slice under its own id."""
     loaded, _ = load_categories(find_data("shipped"), SINGLE_TURN)
     return {sample.expected["id"]: sample for sample in loaded.samples}
 

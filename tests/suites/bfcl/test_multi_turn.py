@@ -42,7 +42,6 @@ class Shelf:
 
 
 def shelves(classes: Sequence[str], initial_config: Mapping[str, Any], _long: bool) -> Mapping[str, object]:
-    """New shelves, each with jars of its own."""
     return {name: Shelf(list(initial_config[name]["jars"])) for name in classes}
 
 
@@ -78,7 +77,6 @@ DONE = said("done")
     ],
 )
 def test_wrong_conversations(attempts: tuple[Attempt, ...], error: str) -> None:
-    """Each way of being wrong has upstream's error type."""
     score = judged(BfclSuite(services=shelves), row([["put('fig')"], ["look()"]]), *attempts)
     assert (score.values["correct"], score.details["error_type"]) == (0.0, error)
 
