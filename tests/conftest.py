@@ -26,8 +26,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.transport import client
 from vendor_verifier.transport.client import _tls_context
 
-# A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
-# run says something about the change; everywhere else they go on looking, a few at a time and others every time.
+# Without a deadline, for a busy machine is no finding; in CI with the same examples each time, elsewhere with others.
 settings.register_profile("here", deadline=None, max_examples=25)
 settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")

@@ -1,7 +1,4 @@
-"""README, CONTRIBUTING and docs/: every block is run or read, every link leads somewhere.
-
-Commands are parsed here; `test_shown_commands.py` runs them.
-"""
+"""README, CONTRIBUTING and docs/: blocks are run or read, and links lead somewhere."""
 
 from __future__ import annotations
 

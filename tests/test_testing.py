@@ -12,23 +12,9 @@ from vendor_verifier.records.record import Response, ToolCall
 from vendor_verifier.testing import assert_tool_calls
 
 CALL = {"name": "a", "parameters": {"x": 1}}
-CHAT = {
-    "id": "1",
-    "object": "chat.completion",
-    "created": 0,
-    "model": "m",
-    "choices": [
-        {
-            "index": 0,
-            "finish_reason": "tool_calls",
-            "message": {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [{"id": "c", "type": "function", "function": {"name": "a", "arguments": '{"x": 1}'}}],
-            },
-        }
-    ],
-}
+CALLED = [{"id": "c", "type": "function", "function": {"name": "a", "arguments": '{"x": 1}'}}]
+CHOICE = {"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": CALLED}}
+CHAT = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [CHOICE]}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""Every key of config.yaml and of a job file has an effect; wrong ones are in the table of mistakes.
-
-The keys come from the models that the program reads with, so a new one without a row here fails.
-"""
+"""Every key of config.yaml and of a job file has an effect; a new key without a row here fails."""
 
 from __future__ import annotations
 

@@ -107,17 +107,10 @@ def test_a_list_of_seconds(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("", None),
-        ("at_s\n", None),
-        ("soon", 1),
-        ("1\nnan", 2),
-        ("-1", 1),
-        ("inf", 1),
-        ("1,a", 1),
-        ("2\n1", 2),
+        ("", None), ("at_s\n", None), ("soon", 1), ("1\nnan", 2), ("-1", 1), ("inf", 1), ("1,a", 1), ("2\n1", 2),
         ("\xff", 1),
     ],
-)
+)  # fmt: skip
 def test_lines_that_are_no_time_are_named(text: str, line: int | None, tmp_path: Path) -> None:
     file = tmp_path / "times.csv"
     file.write_bytes(text.encode("latin-1"))

@@ -157,10 +157,7 @@ def test_a_token_goes_to_the_hub_and_into_no_sentence(server: DataServer, monkey
 
 @pytest.mark.slow
 def test_without_the_hub_a_file_of_a_pinned_commit_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was downloaded once is there on a train, too; what was not is said to be out of reach.
-
-    The hub's library tries each address for some ten seconds first, and mostly sleeps.
-    """
+    """What was not downloaded is out of reach. The hub's library tries for ten seconds, and mostly sleeps."""
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
     made = DataServer(sets={"me/rows": {"rows.jsonl": ROWS}})
     with serving_data(made):

@@ -30,8 +30,7 @@ from vendor_verifier.wire.parse_answer import read_answer
 
 KEY = "CANARY-0123456789abcdef"
 TURN = Turn(({"role": "user", "content": "hi"},))
-# Less than the product's ten minutes, and far beyond what a busy machine needs: only a test that replaces a limit
-# meets one.
+# Far beyond what a busy machine needs: only a test that replaces a limit meets one.
 QUICK = Limits(total_s=60, connect_s=60, first_token_s=60, idle_s=60)
 
 

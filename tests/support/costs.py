@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-# After this many seconds a test gives up on what never comes. It ends a hang and is no verdict: whatever is to be told
-# from it must take far longer (``LONG_S``), or for ever.
+# Seconds after which a test gives up on what never comes; what is to be told from it takes far longer (``LONG_S``).
 PATIENCE_S = 120.0
 LONG_S = 3600.0
 

@@ -1,7 +1,4 @@
-"""A loopback server of raw bytes: it sends what a script says, when it says so, and ends the connection as it says.
-
-It reads requests properly and knows nothing else of HTTP, so that it can answer what no decent server would.
-"""
+"""A loopback server of raw bytes: it reads requests properly, and sends and ends as a script says, however wrong."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Each line of stdin is a JSON list of jobs, each line of stdout the list of their exit codes. A job has ``arguments`` and
 may have ``kill`` (the number of a step), ``signal`` (``[number, seconds]``) or ``file_size`` (no file may grow beyond
-it). The arguments of this script are a first job, run in this process itself, which is then warm and forks all others:
-starting the program each time would cost more than all runs together.
+it). The arguments of this script are a first job, run in this process itself, which is then warm and forks all others.
 """
 
 from __future__ import annotations

@@ -38,24 +38,13 @@ def verdict(status: Status, reason: str = "seen", facet: FacetName = "model", co
 def vendor(label: str, status: Status = "matches", **changes: Any) -> VendorResult:
     """A vendor that measured everything on 315 samples."""
     values: dict[str, Any] = {
-        "label": label,
-        "vendor": "acme",
-        "model_id": "acme/model-1",
-        "verdict": verdict(status, f"{label} was seen to be {status}", command=f"explain --vendor {label}"),
-        "place": 1.0,
-        "irf": 0.869,
-        "f1": 0.8427,
-        "success_rate": 1.0,
-        "schema_accuracy": 0.9985,
-        "avg_tokens": 1816.4,
-        "avg_ttft_ms": 777.25,
-        "tps": 92.81,
+        "label": label, "vendor": "acme", "model_id": "acme/model-1", "place": 1.0, "irf": 0.869, "f1": 0.8427,
+        "success_rate": 1.0, "schema_accuracy": 0.9985, "avg_tokens": 1816.4, "avg_ttft_ms": 777.25, "tps": 92.81,
         "counts": TriggerCounts(150, 10, 5, 150, 150 / 160, 150 / 155, 2),
-        "measured": {"success_rate": 315, "f1": 315, "avg_tokens": 315, "avg_ttft_ms": 315, "tps": 315},
-        "planned": 315,
-        "recorded": 315,
-        "succeeded": 315,
-    }
+        "measured": dict.fromkeys(("success_rate", "f1", "avg_tokens", "avg_ttft_ms", "tps"), 315),
+        "verdict": verdict(status, f"{label} was seen to be {status}", command=f"explain --vendor {label}"),
+        **dict.fromkeys(("planned", "recorded", "succeeded"), 315),
+    }  # fmt: skip
     return VendorResult(**values | changes)
 
 

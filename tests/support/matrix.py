@@ -1,7 +1,4 @@
-"""The failure matrix as one table: what a server does, and what a run must make of it. A row's name is its test's name.
-
-Rows speak chat completions; rows of the other wires' own faults are in :data:`PROTOCOL_ROWS`.
-"""
+"""The failure matrix as one table: what a server does, and what a run must make of it."""
 
 # ruff: noqa: E501 a row is a line
 from __future__ import annotations

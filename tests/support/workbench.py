@@ -50,10 +50,7 @@ class Bench:
         return path
 
     def configure(self, *vendors: str | Mapping[str, Any], extra: str = "", **settings: Any) -> Path:
-        """Write config.yaml; the first vendor is the baseline, and ``settings`` hold for each.
-
-        A vendor is ``label: persona``, ``label: URL`` or the keys of its entry.
-        """
+        """Write config.yaml for ``label: persona``, ``label: URL`` or an entry's keys; the first is the baseline."""
         text = "simulated-model:\n  vendors:\n"
         for place, vendor in enumerate(vendors):
             entry: dict[str, Any] = {"name": "simulated", "label": "", "model_id": "simulated-model", "url": ""}

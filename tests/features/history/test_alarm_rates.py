@@ -1,8 +1,4 @@
-"""The alarms of a history as rare, and a step found as often, as docs/nightly.md says.
-
-Seeds are fixed, so a failure is a change of the code and never bad luck. ``HISTORIES=10`` simulates ten times as many,
-as for the page's table.
-"""
+"""The alarms of a history as rare, and a step found as often, as docs/nightly.md says (made with ``HISTORIES=10``)."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import made_results
 import numpy as np
 import pytest
 from history_worlds import METRIC, history
@@ -39,15 +40,7 @@ def vendor(label: str, speed: Status = "matches", other: Status = "matches") -> 
     order = ("down", "differs", "check", "not_tested", "matches")
     worst: Status = min((speed, other), key=order.index)
     reason = facets["speed"].reason if worst == speed else facets["model"].reason
-    return VendorResult(
-        label=label,
-        vendor=label,
-        model_id="m",
-        verdict=Verdict(worst, reason, facets),
-        recorded=1,
-        planned=1,
-        succeeded=1,
-    )
+    return made_results.vendor(label, verdict=Verdict(worst, reason, facets))
 
 
 def night(*vendors: VendorResult, run: str, gates: tuple[GateResult, ...] = ()) -> Report:

@@ -33,8 +33,7 @@ def demo() -> ScoredRun:
 
 
 def run_of(seed: int, demo: ScoredRun, n: int = N, **vices: Any) -> ScoredRun:
-    """A run of five vendors, ``n`` samples each: TTFT near 118 ms; ``a`` may be ``slower`` (a factor of TTFT), fail a
-    share of requests (``failing``), or call where the baseline does not (``extra``)."""
+    """A run of five vendors; ``a`` may be ``slower`` (a factor), fail a share (``failing``) or call ``extra``."""
     random, parts = np.random.default_rng(seed), []
     for label in LABELS:
         own = vices if label == "a" else {}

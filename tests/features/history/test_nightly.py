@@ -75,14 +75,10 @@ def test_whatever_is_answered_is_a_sentence_without_the_address(answer: bytes, w
 @pytest.mark.parametrize(
     "address",
     [
-        f"http://example.com/{SECRET}",
-        f"https://me:{SECRET}@example.com/",
-        f"ftp://{SECRET}",
-        SECRET,
-        "https://",
+        f"http://example.com/{SECRET}", f"https://me:{SECRET}@example.com/", f"ftp://{SECRET}", SECRET, "https://",
         f"https://e:x/{SECRET}",
     ],
-)
+)  # fmt: skip
 def test_unsafe_addresses_are_refused_without_being_repeated(address: str) -> None:
     """Plain http beyond loopback, user names, other schemes and nonsense."""
     with pytest.raises(UsageError) as refused:

@@ -12,28 +12,13 @@ import pytest
 from vendor_verifier.pipeline.bfcl.data import BfclData, find_data, load_categories
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN, expand
 
-PAGE_ROW = {
-    "messages": [
-        {"role": "user", "content": "Book a table for 2 at 7pm."},
-        {
-            "role": "assistant",
-            "content": "Booking a table...",
-            "tool_calls": [{"name": "book_table", "args": {"people": 2, "time": "7pm"}}],
-        },
-    ],
-    "tool_calls": [{"name": "book_table", "args": {"people": 2, "time": "7pm"}}],
-}
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "book_table",
-        "parameters": {
-            "type": "object",
-            "properties": {"people": {"type": "integer", "const": 2}, "time": {"type": "string", "const": "7pm"}},
-            "required": ["people", "time"],
-        },
-    },
-}
+CALLS = [{"name": "book_table", "args": {"people": 2, "time": "7pm"}}]
+ASKED = {"role": "user", "content": "Book a table for 2 at 7pm."}
+ANSWER = {"role": "assistant", "content": "Booking a table...", "tool_calls": CALLS}
+ARGUMENTS = {"people": {"type": "integer", "const": 2}, "time": {"type": "string", "const": "7pm"}}
+SCHEMA = {"type": "object", "properties": ARGUMENTS, "required": ["people", "time"]}
+TOOL = {"type": "function", "function": {"name": "book_table", "parameters": SCHEMA}}
+PAGE_ROW = {"messages": [ASKED, ANSWER], "tool_calls": CALLS, "tools": [TOOL]}
 
 
 @pytest.fixture
@@ -84,7 +69,7 @@ def test_all_runs_what_can_run_and_says_what_was_not(run: Any) -> None:
 def test_custom_rows_of_a_job(run: Any) -> None:
     """A folder, as the page's files_url names it; the answer turn never reaches a vendor."""
     Path("rows").mkdir()
-    Path("rows/mine.jsonl").write_text(json.dumps({**PAGE_ROW, "tools": [TOOL]}) + "\n", encoding="utf-8")
+    Path("rows/mine.jsonl").write_text(json.dumps(PAGE_ROW) + "\n", encoding="utf-8")
     assert run("--job", write_job(type="simple", dataset={"format": "native", "files_url": "rows"}))[0] == 0
     sample = json.loads(Path("run/samples/bfcl.jsonl").read_text(encoding="utf-8"))
     assert [message["role"] for message in sample["turn"]["messages"]] == ["user"]

@@ -48,14 +48,9 @@ def shelves(classes: Sequence[str], initial_config: Mapping[str, Any], _long: bo
 def row(answer: list[list[str]]) -> Sample:
     turns = [[{"role": "user", "content": f"turn {index}"}] for index in range(len(answer))]
     expected = {
-        "id": "multi_turn_base_0",
-        "category": "multi_turn_base",
-        "turns": turns,
-        "withheld": {},
-        "initial_config": {"Shelf": {"jars": ["plum"]}},
-        "involved_classes": ["Shelf"],
-        "answer": answer,
-    }
+        "id": "multi_turn_base_0", "category": "multi_turn_base", "turns": turns, "withheld": {}, "answer": answer,
+        "initial_config": {"Shelf": {"jars": ["plum"]}}, "involved_classes": ["Shelf"],
+    }  # fmt: skip
     return Sample("0" * 16 + "-1", Turn(tuple(turns[0]), TOOLS), expected)
 
 
