@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from data_server import COMMIT, DataServer, digest_of, serving_data
@@ -46,10 +45,6 @@ def said(where: str, *, whole: bool = False) -> str:
     (problem,) = refusal.value.problems
     assert "\n" not in str(problem)
     return str(problem)
-
-
-def _lowered(headers: Any) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
 
 
 def test_a_url_is_read_and_with_its_digest_once(server: DataServer) -> None:
@@ -148,7 +143,7 @@ def test_a_token_goes_to_the_hub_and_into_no_sentence(server: DataServer, monkey
     """Where the file lies elsewhere, that host does not get it."""
     monkeypatch.setenv("HF_TOKEN", "hf_canary0123456789")
     place_of("hf://me/rows/data/rows.jsonl")
-    got = dict(zip(server.asked, map(_lowered, server.sent_headers), strict=True))
+    got = dict(zip(server.asked, server.sent_headers, strict=True))
     keys = {line.split("/")[1]: headers.get("authorization") for line, headers in got.items()}
     assert (keys["datasets"], keys["cdn"]) == ("Bearer hf_canary0123456789", None)
     server.refusals["me/rows"] = (403, "GatedRepo")

@@ -81,7 +81,7 @@ def serving_data(server: DataServer) -> Iterator[DataServer]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            server.sent_headers.append(dict(self.headers.items()))
+            server.sent_headers.append({name.lower(): value for name, value in self.headers.items()})
             status, headers, content = server.answer(self.command, self.path)
             self.send_response(status)
             for name, value in headers.items():

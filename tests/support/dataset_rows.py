@@ -28,6 +28,10 @@ SAID = [
     ("function", '{"error": "", "response": "cold"}'),
     ("assistant", '\nThought: done\nAction: Finish\nAction Input: {"return_type": "give_answer"}'),
 ]
+LABEL = {
+    "name": "weather", "step": "1", "mcp_server": "sky", "input": {"city": "Oslo"},
+    "output": {"status_code": 200, "result": {}},
+}  # fmt: skip
 API = {
     "category_name": "Weather",
     "tool_name": "Sky Watch",
@@ -38,40 +42,23 @@ API = {
 }
 ROWS: dict[str, dict[str, Any]] = {
     "tool_calls": {
-        "messages": [{"role": "user", "content": QUERY}],
-        "tools": [TOOL],
-        "temperature": 0,
-        "expected": {"calls": [CALL]},
-        "tags": {"category": "weather", "difficulty": "easy"},
+        "messages": [{"role": "user", "content": QUERY}], "tools": [TOOL], "temperature": 0,
+        "expected": {"calls": [CALL]}, "tags": {"category": "weather", "difficulty": "easy"},
     },
     "chat": {"messages": [{"role": "user", "content": QUERY}], "tools": [TOOL], "expected_tool_call": True},
     "toolbench": {"id": 7, "query": QUERY, "tools": [TOOL], "ground_truth": [CALL], "difficulty": "hard"},
     "mcp_toolbench_pp": {
-        "uuid": "u-1",
-        "category": "weather",
-        "call_type": "single",
+        "uuid": "u-1", "category": "weather", "call_type": "single", "query": QUERY, "function_call_label": [LABEL],
         "tools": [{"name": "weather", "description": "Weather.", "input_schema": SCHEMA}],
         "mcp_tools_dict": {"sky": ["weather"]},
-        "query": QUERY,
-        "function_call_label": [
-            {
-                "name": "weather",
-                "step": "1",
-                "mcp_server": "sky",
-                "input": {"city": "Oslo"},
-                "output": {"status_code": 200, "result": {}},
-            }
-        ],
     },
     "toolbench_conversations": {"id": "c-1", "conversations": [{"from": who, "value": what} for who, what in SAID]},
     "openbmb": {"api_list": [API], "query": QUERY, "relevant APIs": [["Sky Watch", "Current (v2)"]], "query_id": 12},
     "tool_correctness": {
-        "input": QUERY,
-        "actual_output": "It is cold.",
-        "tools_called": ["weather", "sky"],
+        "input": QUERY, "actual_output": "It is cold.", "tools_called": ["weather", "sky"],
         "expected_tools": ["weather"],
     },
-}
+}  # fmt: skip
 
 
 def read(*rows: Any, format: str | None = None, skip_bad: bool = False, array: bool = False) -> LoadedSamples:

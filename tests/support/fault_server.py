@@ -24,7 +24,7 @@ _RESET_GRACE_S = 0.03  # a reset discards what the client has not read yet
 
 @dataclass(frozen=True)
 class Script:
-    """(seconds to wait, bytes) to send; then ``keep`` the connection, ``hang`` silently until the client leaves, …"""
+    """(seconds to wait, bytes) to send; then ``keep`` serves the next request, and ``hang`` stays silent."""
 
     steps: Iterable[tuple[float, bytes]] = ()
     end: End = "close"

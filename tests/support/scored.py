@@ -6,15 +6,11 @@ import functools
 import gzip
 import json
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import msgspec
-from made_values import replace
+from made_values import replace, some_manifest
 
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import Choice, GateResult, Report
 from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.table import read_frames
@@ -51,16 +47,8 @@ def scored_demo() -> ScoredRun:
     return replace(scored, report=report)
 
 
-def bare_run(report: Report, manifest: Mapping[str, Any] | None = None) -> ScoredRun:
-    """A scored run with this report and no records; ``manifest`` are keys of its manifest."""
-    keys = {"run": report.run, "entries": [], "tasks": [], "settings": {"repeat": 1}, **(manifest or {})}
-    frames = read_frames([], {}, {})
-    return ScoredRun(
-        manifest=msgspec.convert(keys, Manifest),
-        report=report,
-        records=frames.records,
-        attempts=frames.attempts,
-        evaluations=frames.evaluations,
-        samples={},
-        texts=frames.texts,
-    )
+def bare_run(report: Report) -> ScoredRun:
+    """A scored run with this report and no records."""
+    found = read_frames([], {}, {})
+    frames = {name: getattr(found, name) for name in ("records", "attempts", "evaluations", "texts")}
+    return ScoredRun(manifest=some_manifest(run=report.run), report=report, samples={}, **frames)
