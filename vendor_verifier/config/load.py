@@ -81,12 +81,12 @@ def load_config(
     """
     options = options.with_set()
     variables = read_variables(options.config_file_path, options.env_file, environ)
-    if options.url:
-        document = Document(Path("--url"), _content_of(options, variables.values))
-    else:
+    if not options.url:
         document = read_yaml(read_text(options.config_file_path, _HOW_TO_START), options.config_file_path)
         if is_of_mcpbr(document.content):
             raise ConfigError([Problem(_OF_MCPBR.format(file=document.file.name), document.file)])
+    else:
+        document = Document(Path("--url"), _content_of(options, variables.values))
     document.warnings += variables.warnings
     content = document.content if isinstance(document.content, dict) else {}
     configuration = replace(_besides_entries(content, options, registry, document), variables=variables.values)

@@ -152,9 +152,24 @@ def check_choices(sets: Sequence[tuple[SuiteOptions, Dataset]], options: RunOpti
     A value of a filter that fits no sample next to one that fits is a warning; these are returned.
     """
     warnings: list[str] = []
-    problems = list(_misspelt(options, sets, "--", warnings))
-    for own, dataset in sets:
-        problems += _misspelt(own.chosen, [(own, dataset)], f"suites.{own.kind.name}.", warnings)
+    problems: list[Problem] = []
+    selections: list[tuple[RunOptions | TaskOptions, Sequence[tuple[SuiteOptions, Dataset]], str]]
+    selections = [(options, sets, "--")]
+    selections += [(own.chosen, [(own, dataset)], f"suites.{own.kind.name}.") for own, dataset in sets]
+    for stated, meant, prefix in selections:
+        rows = [(dataset.samples, own.kind.by_call_type) for own, dataset in meant]
+        for name, words in _filters(stated).items():
+            left, there = unmatched(rows, name, words)
+            key = prefix + (_FILTERS[name].replace("_", "-") if prefix == "--" else _FILTERS[name])
+            more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
+            choices = f"there is {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
+            for word in left:
+                problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {choices}"
+                # Tags must all fit, so one that fits nothing leaves no sample.
+                if name == "tags" or len(left) == len(set(words)):
+                    problems.append(Problem(problem, key=key))
+                else:
+                    warnings.append(f"{key}: {problem}")
     if problems:
         raise ProblemsError(problems)
     return warnings
@@ -183,25 +198,3 @@ def _filters(stated: RunOptions | TaskOptions) -> dict[str, Sequence[str]]:
     """The words of each filter; ids may be one text with commas between."""
     found = {name: getattr(stated, option) or () for name, option in _FILTERS.items()}
     return {name: one_or_many(words) for name, words in found.items()}
-
-
-def _misspelt(
-    stated: RunOptions | TaskOptions,
-    sets: Sequence[tuple[SuiteOptions, Dataset]],
-    prefix: str,
-    warnings: list[str],
-) -> Iterator[Problem]:
-    """A problem for each value of a filter that selects nothing; a warning where its other values select something."""
-    for name, words in _filters(stated).items():
-        rows = [(dataset.samples, own.kind.by_call_type) for own, dataset in sets]
-        left, there = unmatched(rows, name, words)
-        key = prefix + (_FILTERS[name].replace("_", "-") if prefix == "--" else _FILTERS[name])
-        for word in left:
-            more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
-            choices = f"there is {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
-            problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {choices}"
-            # Tags must all fit, so one that fits nothing leaves no sample.
-            if name == "tags" or len(left) == len(set(words)):
-                yield Problem(problem, key=key)
-            else:
-                warnings.append(f"{key}: {problem}")

@@ -14,11 +14,11 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.pipeline.plan import foreseen as foreseen_records
 from vendor_verifier.records.plan import Entry, Plan, Price
 from vendor_verifier.records.record import Attempt, Response, Usage
 from vendor_verifier.records.request import Turn
 from vendor_verifier.run.conversation import with_parameters
+from vendor_verifier.run.load import foreseen as foreseen_records
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.suites import next_asked
 from vendor_verifier.wire.base import json_bytes

@@ -70,7 +70,8 @@ def send(
         return run_to_end(here), Executor("local")
     from vendor_verifier.run.dask import DaskRun, cluster_of
 
-    dask_run = DaskRun(job_of(run, plan, prepared), queue, open_job, emit)
+    job = job_of(run, plan, prepared)
+    dask_run = DaskRun(job, queue, open_job, emit)
     with cluster_of(plan.workers) as address:
         try:
             return run_to_end(partial(dask_run.run, address, security)), dask_run.describe()

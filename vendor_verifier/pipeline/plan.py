@@ -23,7 +23,6 @@ from vendor_verifier.pipeline.task_results import run_folder
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.load import moment_of, offered
 from vendor_verifier.run.queue import check_workers
 from vendor_verifier.store import RunFolder, latest_run
 from vendor_verifier.text import counted
@@ -234,20 +233,6 @@ def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int
         return PLACES if stated is None else stated
     accounts = len({entry.account for entry in entries}) or 1
     return max(1, min(MOST_PLACES, most_connections() // accounts))
-
-
-def foreseen(load: LoadShape, planned: int) -> int | None:
-    """The number of counted requests an entry will get: ``planned`` without a time limit, as many as are expected where
-    they arrive at random, None where the vendor decides."""
-    if not load.plans_by_doing:
-        return planned
-    if load.schedule:
-        due = load.schedule[load.warmup :]
-        return sum(load.duration_s is None or each < due[0] + load.duration_s for each in due)
-    if load.request_rate is None or load.duration_s is None:
-        return None
-    first_s = moment_of(load.warmup, load.request_rate, load.ramp_up_s)
-    return round(offered(load, first_s + load.duration_s) - load.warmup)
 
 
 def _problems(options: RunOptions) -> Iterator[Problem]:

@@ -24,7 +24,7 @@ from vendor_verifier.pipeline.manifest import (
     refuse_other_plan,
     with_ending,
 )
-from vendor_verifier.pipeline.plan import Prepared, foreseen
+from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.task_results import results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
@@ -36,6 +36,7 @@ from vendor_verifier.redaction import redacted_sample
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.event_loop import ensure_interruptible, quiet_collector
 from vendor_verifier.run.journal import Journal, locked
+from vendor_verifier.run.load import foreseen
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.store import RUNS, RunFolder, latest_run, point_to

@@ -118,10 +118,11 @@ def evaluations_of(
     evaluations = []
     for own, hooks, dataset in found:
         kind, samples = own.kind, chosen_samples(own, dataset, options)
+        warnings += [*dataset.warnings, *missing_class(kind, samples, dataset)]
         suite = hooks.ready(own.suite, own.own, samples, None)
         task = Task(kind.name, samples, own.own, own.chosen.timeout_seconds)
         evaluations.append(Evaluation(kind, task, hooks, dataset, suite))
-        warnings += [*dataset.warnings, *missing_class(kind, samples, dataset), *hooks.notes(suite, samples)]
+        warnings += hooks.notes(suite, samples)
         if kind.whole and options.limit is not None and options.limit < len(samples):
             warnings.append(f"{kind.name} asks all of its {len(samples)} questions: --limit does not apply to it")
     return evaluations, warnings

@@ -228,3 +228,17 @@ def offered(shape: LoadShape, until_s: float) -> float:
     assert shape.request_rate is not None
     rate, ramp_s = shape.request_rate, shape.ramp_up_s
     return rate * until_s**2 / (2 * ramp_s) if until_s < ramp_s else rate * (until_s - ramp_s / 2)
+
+
+def foreseen(load: LoadShape, planned: int) -> int | None:
+    """The number of counted requests an entry will get: ``planned`` without a time limit, as many as are expected where
+    they arrive at random, None where the vendor decides."""
+    if not load.plans_by_doing:
+        return planned
+    if load.schedule:
+        due = load.schedule[load.warmup :]
+        return sum(load.duration_s is None or each < due[0] + load.duration_s for each in due)
+    if load.request_rate is None or load.duration_s is None:
+        return None
+    first_s = moment_of(load.warmup, load.request_rate, load.ramp_up_s)
+    return round(offered(load, first_s + load.duration_s) - load.warmup)
