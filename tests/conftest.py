@@ -17,8 +17,9 @@ from fault_server import FaultServer
 from hypothesis import settings
 from workbench import Bench
 
+from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline import execute, given_answers, score
-from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.plan import Plan
 from vendor_verifier.run import event_loop
 from vendor_verifier.scoring import answer
 from vendor_verifier.scoring.figures import ScoredRun
@@ -65,15 +66,15 @@ def _shared_vendors() -> Iterator[None]:
     command, own, bases = execute._command, execute._started, dict[int, str]()
 
     @contextmanager
-    def started(entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
+    def started(plan: Plan) -> Iterator[str]:
         # Those that know answers of a run's own rows, or remember what they refused, are that run's own.
-        if known != "{}" or any("bursty" in entry.endpoint.base_url for entry in entries):
-            with own(entries, seed, known) as base:
+        if registered("known answers")(plan.tasks) or any("bursty" in each.endpoint.base_url for each in plan.entries):
+            with own(plan) as base:
                 yield base
             return
-        if seed not in bases:
-            bases[seed] = stack.enter_context(own(entries, seed, known))
-        yield bases[seed]
+        if plan.seed not in bases:
+            bases[plan.seed] = stack.enter_context(own(plan))
+        yield bases[plan.seed]
 
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         patch.setattr(execute, "_command", lambda seed: [*command(seed), "10"])

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import models_json_schema
 
 from vendor_verifier.config.run_config import OWN_BODY_KEYS, RunConfig, help_of
 from vendor_verifier.config.secret_text import is_placeholder, looks_secret, reference, references
@@ -196,21 +197,17 @@ RESERVED = tuple(Top.model_fields)
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the whole document, for editors."""
-    made = Top.model_json_schema()
-    definitions = made.pop("$defs")
+    _, made = models_json_schema([(kind, "validation") for kind in (Top, ModelSection, VendorEntry)])
+    definitions = made["$defs"]
     for name, setting in RunConfig.model_fields.items():
         definitions["RunConfig"]["properties"][name]["description"] = help_of(setting)
-    for kind in (VendorEntry, ModelSection):
-        own = kind.model_json_schema(ref_template="#/$defs/{model}")
-        definitions |= own.pop("$defs", {})
-        definitions[kind.__name__] = own
     definitions["ModelSection"]["properties"]["vendors"]["items"] = {"$ref": "#/$defs/VendorEntry"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "config.yaml of agent-vendor-verifier",
         "description": "Unified model names, each with the vendors that serve it.",
         "type": "object",
-        "properties": made["properties"],
+        "properties": definitions.pop("Top")["properties"],
         "additionalProperties": {"$ref": "#/$defs/ModelSection"},
         "$defs": definitions,
     }

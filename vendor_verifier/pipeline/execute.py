@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -162,25 +162,25 @@ def with_simulated_vendors(plan: Plan) -> Iterator[Plan]:
     if not any(entry.is_simulated for entry in plan.entries):
         yield plan
         return
-    with _started(plan.entries, plan.seed, json.dumps(registered("known answers")(plan.tasks))) as base:
+    with _started(plan) as base:
         yield structs.replace(plan, entries=tuple(_resolved(entry, base) for entry in plan.entries))
 
 
 @contextmanager
-def _started(_entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
+def _started(plan: Plan) -> Iterator[str]:
     """The address of vendors in a process of their own, which ends with the block.
 
     They get the answers over a pipe, so that no user's rows are left in a file.
     """
     # Not in the terminal's group, since answers under way must still come in after Ctrl-C; it ends with its input.
     with subprocess.Popen(  # noqa: S603
-        _command(seed), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
+        _command(plan.seed), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             with suppress(BrokenPipeError):  # it has ended already, which its output says
-                process.stdin.write(known + "\n")
+                process.stdin.write(json.dumps(registered("known answers")(plan.tasks)) + "\n")
                 process.stdin.flush()
             line = process.stdout.readline()
             if "http://" not in line:

@@ -15,11 +15,11 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import stated_options
 from vendor_verifier.errors import Problem, RunFolderError
 from vendor_verifier.loaders.base import data_error
-from vendor_verifier.loaders.results import Imported, import_results
+from vendor_verifier.loaders.results import import_results
 from vendor_verifier.loaders.tool_rows import CALLED
 from vendor_verifier.pipeline.datasets import Dataset, load_dataset, sample_defects
 from vendor_verifier.pipeline.manifest import imported_manifest
-from vendor_verifier.pipeline.places import Place, place_of
+from vendor_verifier.pipeline.places import place_of
 from vendor_verifier.pipeline.score import check_score, score_folder, write_reports
 from vendor_verifier.pipeline.suites import refuse_options_of_asking
 from vendor_verifier.records.manifest import ScoreRequest
@@ -86,22 +86,18 @@ def import_run(
             for label, paths in files.items()
             for number, path in enumerate(paths, 1)
         }
-        folder.write_manifest(imported_manifest(run, imported, _dataset(imported, asked), sources, judged))
+        dataset = Dataset(
+            name=asked.path.name if asked else "union of the imported files",
+            sha256=file_digest(asked.path) if asked else "",
+            source=asked.address if asked else None,
+            samples=imported.samples,
+            skipped=(),
+            defects=tuple(sample_defects(imported.samples)),
+        )
+        folder.write_manifest(imported_manifest(run, imported, dataset, sources, judged))
     scored = score_folder(folder)
     write_reports(folder, scored)
     return scored
-
-
-def _dataset(imported: Imported, asked: Place | None) -> Dataset:
-    """The data set of imported results: the file that was ``asked`` where it is given, else all their questions."""
-    return Dataset(
-        name=asked.path.name if asked else "union of the imported files",
-        sha256=file_digest(asked.path) if asked else "",
-        source=asked.address if asked else None,
-        samples=imported.samples,
-        skipped=(),
-        defects=tuple(sample_defects(imported.samples)),
-    )
 
 
 def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetric, list[CaseResult]]:
