@@ -1,17 +1,14 @@
-"""Filters and limit of samples, and the times of a schedule."""
+"""Filters and limit of samples."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.errors import DataError
 from vendor_verifier.loaders.selection import expects_call, select
-from vendor_verifier.pipeline.plan import read_schedule
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 
@@ -95,25 +92,3 @@ def test_a_larger_limit_only_adds_samples(kinds: list[tuple[bool | None, str]], 
 def test_whether_a_call_is_expected(expected: dict[str, Any], wanted: bool | None) -> None:
     """A stated class, expected calls and the leaderboard's irrelevant rows; a row without an answer key is unknown."""
     assert expects_call(Sample("s", Turn(()), expected)) is wanted
-
-
-@pytest.mark.parametrize("text", ["0\n1.5\n1.5\n", "\ufeffat_s\r\n0\r\n\r\n1.50\r\n1.5", "# day 1\n0.0\n15e-1\n1.5"])
-def test_a_list_of_seconds(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "times.csv"
-    file.write_bytes(text.encode())
-    assert read_schedule(file) == (0.0, 1.5, 1.5)
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("", None), ("at_s\n", None), ("soon", 1), ("1\nnan", 2), ("-1", 1), ("inf", 1), ("1,a", 1), ("2\n1", 2),
-        ("\xff", 1),
-    ],
-)  # fmt: skip
-def test_lines_that_are_no_time_are_named(text: str, line: int | None, tmp_path: Path) -> None:
-    file = tmp_path / "times.csv"
-    file.write_bytes(text.encode("latin-1"))
-    with pytest.raises(DataError) as caught:
-        read_schedule(file)
-    assert [problem.line for problem in caught.value.problems] == [line]

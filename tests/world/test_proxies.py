@@ -13,8 +13,6 @@ from vendor_verifier import load_run
 
 pytestmark = pytest.mark.world
 
-# The next question comes about when the server closes the connection: from 60 ms before to 60 ms after.
-GAPS_S = [1.0 + 0.005 * step for step in range(-12, 13)]
 KEEPS_A_SECOND = {"nginx": (nginx, "keepalive_timeout 1s;"), "haproxy": (haproxy, "1s")}
 REQUESTS, RELOADS = 3_000, 3
 RELOADED_BY = {"nginx": (nginx, signal.SIGHUP), "haproxy": (haproxy, signal.SIGUSR2)}
@@ -45,18 +43,17 @@ def test_closed_after_each_answer(bench: Bench, concurrency: int) -> None:
     assert (bench.failures(), len(bench.records()), code) == ({}, 200, 0), printed
 
 
+@pytest.mark.parametrize("rate", ["1.03", "1", "0.97"])
 @pytest.mark.parametrize("name", KEEPS_A_SECOND)
-def test_kept_for_a_second(bench: Bench, name: str) -> None:
-    """Idle connections are closed after a second, and a question comes after about that long."""
+def test_kept_for_a_second(bench: Bench, name: str, rate: str) -> None:
+    """Idle connections are closed after a second, and a question comes just before, then, or just after."""
     labels = ("faithful", "padded", "buffering", "text-leaker")
-    bench.samples(len(GAPS_S), tools=True)
-    due_s = [sum(GAPS_S[:number]) for number in range(len(GAPS_S))]
-    (bench.folder / "schedule.csv").write_text("".join(f"{at:.3f}\n" for at in due_s), encoding="utf-8")
+    bench.samples(10, tools=True)
     start, setting = KEEPS_A_SECOND[name]
     with simulated(20) as behind, start(bench.folder, behind, setting) as server:
         bench.configure(*(f"{label}: {server.address}/{label}/v1" for label in labels), extra=ONCE)
-        code, printed = bench.program("--set", "run.replay_schedule=schedule.csv")
-    assert (bench.failures(), len(bench.records()), code) == ({}, len(labels) * len(GAPS_S), 0), printed
+        code, printed = bench.program("--request-rate", rate)
+    assert (bench.failures(), len(bench.records()), code) == ({}, len(labels) * 10, 0), printed
 
 
 @pytest.mark.parametrize("name", RELOADED_BY)

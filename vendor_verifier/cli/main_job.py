@@ -66,7 +66,7 @@ def run_main_job(
         if (unkept := registered("remembering a run")(outcome.folder, outcome.scored, file)) is not None:
             warn(unkept)
     print_report(outcome.scored, run=outcome.folder.path, as_json=display.json, shown=shown)
-    return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)
+    return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.is_timed)
 
 
 def _exit_code(outcome: RunOutcome, meant_to_fail: Collection[str], *, can_go_on: bool) -> int:
@@ -99,7 +99,7 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     """The tasks, two lines for each vendor, the totals and what they assume."""
     plan = prepared.plan
     for each in prepared.evaluations:
-        times = "as often as time allows" if plan.load.plans_by_doing else counted(plan.repeat, "time")
+        times = "as often as time allows" if plan.load.is_timed else counted(plan.repeat, "time")
         yield f"{each.kind.name}: {counted(len(each.task.samples), 'sample')} of {each.dataset.name}, sent {times}"
     if load := StoredLoad.of(plan.load):
         yield f"load: {load}"

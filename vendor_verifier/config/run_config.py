@@ -181,7 +181,6 @@ class RunConfig(BaseModel):
         Arrival | None, in_file("With `request_rate`: `constant` distances, or `poisson`. [default: constant]")
     ] = None
     ramp_up: Annotated[float, in_file("Ramp up over N seconds."), Field(ge=0)] = 0
-    replay_schedule: Annotated[Path | None, in_file("File with the seconds at which requests are sent.")] = None
 
     temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL), Field(ge=0, le=2)] = None
     max_tokens: Annotated[Count | None, option("Maximum output tokens per answer.", MODEL)] = None

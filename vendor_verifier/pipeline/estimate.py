@@ -150,8 +150,6 @@ def _offered_s(plan: Plan, requests: int, concurrency: int) -> float:
     load = plan.load
     if load.duration_s is not None:
         return load.duration_s + ANSWER_S
-    if load.schedule:
-        return load.schedule[-1] + ANSWER_S
     if load.request_rate is not None:
         return requests / load.request_rate + load.ramp_up_s / 2 + ANSWER_S
     return math.ceil(requests / concurrency) * ANSWER_S

@@ -160,7 +160,7 @@ def refuse_other_plan(folder: RunFolder, stored: Manifest, now: Manifest) -> Non
     """Check that a run may be resumed as ``now`` plans it; pace and timeouts may differ."""
     if stored.is_by_doing:
         raise RunFolderError(
-            f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
+            f"{folder.path} lasted a stated time: it is one stretch of time and cannot be gone "
             "on with; start a new run with another --output-dir"
         )
     if differences := list(_differences(_asked(stored), _asked(now))):
@@ -256,7 +256,7 @@ def _with_load(manifest: Manifest, plan: Plan, loads: Mapping[tuple[str, str], L
     entries = []
     for entry in manifest.entries:
         report = loads.get(entry.key)
-        if plan.load.plans_by_doing:
+        if plan.load.is_timed:
             repeat, begun = (max(1, report.repetitions), report.begun) if report else (1, 0)
             entry = structs.replace(entry, repeat=repeat, begun=begun)
         if is_late:

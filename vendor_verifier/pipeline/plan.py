@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
 
 from msgspec import structs
 
 from vendor_verifier.config.load import Configuration, load_config
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import placing, stated_options
-from vendor_verifier.errors import DataError, Problem, ProblemsError
+from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import parse_gate, parse_slo, read_conditions
-from vendor_verifier.loaders.base import data_error, shortened
 from vendor_verifier.pipeline.entries import asked_entries, run_wires
 from vendor_verifier.pipeline.suites import Evaluation, check_rank_metrics, evaluations_of
 from vendor_verifier.pipeline.task_results import run_folder
@@ -25,7 +22,6 @@ from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRu
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.queue import check_workers
 from vendor_verifier.store import RunFolder, latest_run
-from vendor_verifier.text import counted
 from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.wire.base import Wire
 
@@ -58,7 +54,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     Raises:
         ConfigError: config.yaml or .env, all problems at once.
         ProblemsError: the shape of the load, suites or their options, the settings of the model.
-        DataError: a sample file or a schedule, all bad lines at once.
+        DataError: a sample file, all bad lines at once.
         UsageError: the workers cannot be used, or the wires lack something.
     """
     configuration = load_config(options, environ, require_keys=require_keys, further=_stated_problems)
@@ -111,7 +107,7 @@ def _plan(
 ) -> Plan:
     """The plan of what was said, for these entries, evaluations and load."""
     # Without a suite that compares with the baseline there is no noise to measure.
-    is_noisy = any(each.kind.compares for each in evaluations) and not load.plans_by_doing
+    is_noisy = any(each.kind.compares for each in evaluations) and not load.is_timed
     return Plan(
         entries=entries,
         tasks=tuple(each.task for each in evaluations),
@@ -171,60 +167,16 @@ def _stated_problems(configuration: Configuration) -> Iterator[Problem]:
 
 
 def read_load(options: RunOptions) -> LoadShape:
-    """The requested load shape, with the schedule's file read."""
+    """The requested load shape."""
     if problems := list(_problems(options)):
         raise ProblemsError(problems)
-    schedule = () if options.replay_schedule is None else read_schedule(options.replay_schedule)
-    if schedule and options.warmup >= len(schedule):
-        planned = counted(len(schedule), "request")
-        words = f"{options.warmup} of the schedule's {planned} would be warm-up; leave some that count"
-        raise ProblemsError([Problem(words, key="--warmup")])
     return LoadShape(
         request_rate=options.request_rate,
         arrival=options.arrival or "constant",
         ramp_up_s=options.ramp_up,
         warmup=options.warmup,
         duration_s=options.duration,
-        schedule=schedule,
     )
-
-
-def read_schedule(file: Path) -> tuple[float, ...]:
-    """The due times of a replayed schedule: seconds after the start, one a line, in rising order.
-
-    Blank lines, lines after ``#`` and a title ``at_s`` are skipped.
-
-    Raises:
-        DataError: it cannot be read, lines that are no time or go back in time, all at once, or no time at all.
-    """
-    try:
-        lines = file.read_bytes().splitlines()
-    except OSError as error:
-        words = f"cannot be read: {error.strerror or error}"
-        raise DataError([Problem(words, file, key="run.replay_schedule")]) from None
-    found: list[float] = []
-    problems: list[Problem] = []
-    for number, line in enumerate(lines, 1):
-        text = line.decode("utf-8-sig", errors="replace").strip()
-        if not text or text.startswith("#") or (text == "at_s" and not found):
-            continue
-        try:
-            at_s = float(text)
-        except ValueError:
-            at_s = math.nan
-        if not 0 <= at_s < math.inf:
-            problems.append(
-                Problem(f"read {shortened(text)}; expected seconds after the start, such as 1.25", file, number)
-            )
-        elif found and at_s < found[-1]:
-            problems.append(Problem(f"{at_s:g} s comes before {found[-1]:g} s; sort the file by time", file, number))
-        else:
-            found.append(at_s)
-    if not found and not problems:
-        problems.append(Problem("holds no time; expected seconds after the start, one a line", file))
-    if problems:
-        raise data_error(problems)
-    return tuple(found)
 
 
 def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int:
@@ -236,16 +188,11 @@ def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int
 
 
 def _problems(options: RunOptions) -> Iterator[Problem]:
-    is_replayed = options.replay_schedule is not None
-    if is_replayed and options.request_rate is not None:
-        yield Problem("a replayed schedule has its own times; leave out one of the two", key="--request-rate")
-    if is_replayed and options.ramp_up:
-        yield Problem("a replayed schedule has its own times; write the ramp into it", key="run.ramp_up")
     if options.arrival is not None and options.request_rate is None:
         words = "says how requests of a rate follow each other; add --request-rate, or leave it out"
         yield Problem(words, key="run.arrival")
-    for key, is_stated in (("--duration", options.duration is not None), ("run.replay_schedule", is_replayed)):
-        if is_stated and options.repeat != 1:
-            yield Problem("decides how often samples are asked; leave out --repeat", key=key)
-        if is_stated and options.incremental:
-            yield Problem("such a run is one stretch of time and cannot be gone on with; start a new one", key=key)
+    if options.duration is not None and options.repeat != 1:
+        yield Problem("decides how often samples are asked; leave out --repeat", key="--duration")
+    if options.duration is not None and options.incremental:
+        words = "such a run is one stretch of time and cannot be gone on with; start a new one"
+        yield Problem(words, key="--duration")

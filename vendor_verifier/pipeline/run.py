@@ -64,7 +64,7 @@ class Work(NamedTuple):
 
 def work_of(plan: Plan, queue: WorkQueue) -> dict[Name, Work]:
     """The work of a plan by (model, label), given the ``queue`` of its entries."""
-    is_timed, costs = plan.load.plans_by_doing, costs_of(plan)
+    is_timed, costs = plan.load.is_timed, costs_of(plan)
     names = [(entry.model, entry.label) for entry in plan.entries]
     due = [foreseen(plan.load, 0) if is_timed else queue.left_of(target) for target in range(len(names))]
     return {name: Work(due[at], queue.crossed_of(at), costs.get(name)) for at, name in enumerate(names)}

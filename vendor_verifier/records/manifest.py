@@ -75,32 +75,24 @@ class StoredTask(msgspec.Struct, frozen=True):
 
 
 class StoredLoad(msgspec.Struct, frozen=True):
-    """The load shape; of a schedule only the number of requests (``count``) and the length (``last_s``)."""
+    """The load shape."""
 
     request_rate: _Number | None = None
     arrival: str | None = None
     ramp_up_s: _Number = 0
     warmup: _Count = 0
     duration_s: _Number | None = None
-    schedule: dict[Literal["count", "last_s"], _Number] | None = None
 
     @classmethod
     def of(cls, load: LoadShape) -> StoredLoad | None:
         """A load shape as it is stored; None where requests have no shape."""
-        if not load.is_shaped:
-            return None
-        times = load.schedule
-        schedule = {"count": len(times), "last_s": times[-1]} if times else None
-        return cls(**{**msgspec.structs.asdict(load), "schedule": schedule})
+        return cls(**msgspec.structs.asdict(load)) if load.is_shaped else None
 
     def __str__(self) -> str:
         """In words, such as ``50 requests per second (poisson) for 60 s``."""
-        if self.schedule:
-            words = f"a schedule of {self.schedule['count']:g} requests in {self.schedule['last_s']:g} s"
-        elif self.request_rate:
+        words = "fixed concurrency"
+        if self.request_rate:
             words = f"{self.request_rate:g} requests per second ({self.arrival})"
-        else:
-            words = "fixed concurrency"
         if self.duration_s is not None:
             words += f" for {self.duration_s:g} s"
         if self.ramp_up_s:
@@ -129,7 +121,7 @@ class StoredSettings(msgspec.Struct, frozen=True):
     @property
     def is_open(self) -> bool:
         """Whether requests were due by the clock."""
-        return self.load is not None and bool(self.load.request_rate or self.load.schedule)
+        return self.load is not None and bool(self.load.request_rate)
 
 
 class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -238,9 +230,9 @@ class Manifest(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def is_by_doing(self) -> bool:
-        """Whether the number of requests was not planned: the run lasted a stated time, or followed a schedule."""
+        """Whether the number of requests was not planned: the run lasted a stated time."""
         load = self.settings.load
-        return load is not None and (load.duration_s is not None or bool(load.schedule))
+        return load is not None and load.duration_s is not None
 
     @property
     def ranks_by_schedule(self) -> bool:

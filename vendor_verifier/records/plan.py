@@ -85,7 +85,7 @@ class RetryRules(msgspec.Struct, frozen=True):
 class LoadShape(msgspec.Struct, frozen=True):
     """The shape in which requests are offered to each entry; by default a fixed number at a time until all is asked.
 
-    ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced by ``arrival``.
+    ``request_rate`` (per second) offers them whatever happens (an open loop), spaced by ``arrival``.
     ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests are thrown away. ``duration_s`` asks
     again and again, counted from the end of the warm-up.
     """
@@ -95,12 +95,11 @@ class LoadShape(msgspec.Struct, frozen=True):
     ramp_up_s: float = 0
     warmup: int = 0
     duration_s: float | None = None
-    schedule: tuple[float, ...] = ()
 
     @property
     def is_open(self) -> bool:
         """Whether requests start when they are due, not when a place is free."""
-        return self.request_rate is not None or bool(self.schedule)
+        return self.request_rate is not None
 
     @property
     def is_shaped(self) -> bool:
@@ -108,9 +107,9 @@ class LoadShape(msgspec.Struct, frozen=True):
         return self != LoadShape()
 
     @property
-    def plans_by_doing(self) -> bool:
-        """Whether the number of times each sample is asked is known only afterwards."""
-        return self.duration_s is not None or bool(self.schedule)
+    def is_timed(self) -> bool:
+        """Whether time decides how often each sample is asked, so that it is known only afterwards."""
+        return self.duration_s is not None
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -141,7 +141,7 @@ class DaskRun:
                 losses = 1 if shard.kept > kept else losses + 1
                 self._lose(shard, address, str(error), losses)
                 # Half of a stretch of time is no load that was asked for.
-                is_over = self._plan.load.plans_by_doing
+                is_over = self._plan.load.is_timed
             shard.address = None
 
     async def _free_worker(self) -> str | None:
@@ -235,7 +235,7 @@ class DaskRun:
 
     def _is_new(self, record: Record) -> bool:
         # Under a timed load the queue does not know how often a sample is asked, and no shard is sent twice.
-        return self._plan.load.plans_by_doing or self._queue.cross_off(record.key)
+        return self._plan.load.is_timed or self._queue.cross_off(record.key)
 
     def _lose(self, shard: Shard, address: str, reason: str, losses: int) -> None:
         """Note a lost shard, and see to it that its worker sends nothing more."""

@@ -58,7 +58,7 @@ class _Lane:
             return True
         if self.ends_s is None:
             self.ends_s = now_s + (math.inf if self.shape.duration_s is None else self.shape.duration_s)
-        is_idle = self.is_stopped and self.shape.plans_by_doing
+        is_idle = self.is_stopped and self.shape.is_timed
         return now_s < self.ends_s and self.report.begun < self.left and not is_idle
 
     def draw(self) -> tuple[WorkItem, int | None]:
@@ -90,8 +90,8 @@ class Load:
             _Lane(
                 target.entry,
                 plan.load,
-                left=math.inf if plan.load.plans_by_doing else queue.left_of(place),
-                items=queue.rounds_of(place, order, endless=plan.load.plans_by_doing),
+                left=math.inf if plan.load.is_timed else queue.left_of(place),
+                items=queue.rounds_of(place, order, endless=plan.load.is_timed),
                 aside=queue.rounds_of(place, order[::-1], endless=True),
                 report=LoadReport(cap=target.entry.concurrency or plan.request_concurrency),
             )
@@ -201,12 +201,10 @@ def lag_ms(record: Record) -> float | None:
 
 
 def due_times(shape: LoadShape, seed: int) -> Iterator[float]:
-    """When requests of an open loop are due, in order; without end unless the shape holds a schedule.
+    """When requests of an open loop are due, in order and without end.
 
     The same seed gives the same times, so that every vendor is offered the same load.
     """
-    if shape.schedule:
-        return iter(shape.schedule)
     assert shape.request_rate is not None
     rate, ramp_s = shape.request_rate, shape.ramp_up_s
     units: Iterator[float] = iter(count())
@@ -233,11 +231,8 @@ def offered(shape: LoadShape, until_s: float) -> float:
 def foreseen(load: LoadShape, planned: int) -> int | None:
     """The number of counted requests an entry will get: ``planned`` without a time limit, as many as are expected where
     they arrive at random, None where the vendor decides."""
-    if not load.plans_by_doing:
+    if not load.is_timed:
         return planned
-    if load.schedule:
-        due = load.schedule[load.warmup :]
-        return sum(load.duration_s is None or each < due[0] + load.duration_s for each in due)
     if load.request_rate is None or load.duration_s is None:
         return None
     first_s = moment_of(load.warmup, load.request_rate, load.ramp_up_s)
