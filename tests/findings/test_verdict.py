@@ -290,15 +290,8 @@ def test_first_tokens_that_come_later_under_load_are_seen() -> None:
 @pytest.mark.parametrize("suite", ["probes", "contract"])
 def test_runs_of_checks_alone_judge_nothing_else(suite: str) -> None:
     diagnostics = HONEST.records.assign(suite=suite).astype({"suite": "category"})
-    found = judged(
-        dataclasses.replace(
-            HONEST,
-            records=typed(pd.DataFrame()),
-            diagnostics=diagnostics,
-            planned=dict.fromkeys(HONEST.labels, 0),
-            texts={},
-        )
-    )
+    nothing = {"records": typed(pd.DataFrame()), "planned": dict.fromkeys(HONEST.labels, 0), "texts": {}}
+    found = judged(dataclasses.replace(HONEST, diagnostics=diagnostics, **nothing))
     assert found.verdicts["v"].status == "not_tested"
     assert found.choice.kind == "undecided"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,13 +35,10 @@ some-model:
 """
 
 
-def _forecast(bench: Any, **changes: Any) -> Forecast:
-    (bench.folder / "config.yaml").write_text(CONFIG)
-    if "test_file_path" not in changes:
-        changes["test_file_path"] = bench.samples(10)
-    changes = {"baseline_repeats": 1, **changes}
-    options = RunOptions(config_file_path=Path("config.yaml"), **changes)
-    return forecast(prepare(options, {}, require_keys=False))
+def _forecast(bench: Any, config: str = CONFIG, **changes: Any) -> Forecast:
+    file = bench.write("config.yaml", config)
+    options = {"config_file_path": file, "test_file_path": bench.samples(10), "baseline_repeats": 1, **changes}
+    return forecast(prepare(RunOptions(**options), {}, require_keys=False))
 
 
 def test_requests_tokens_and_money_are_those_of_samples_repeats(bench: Any) -> None:
@@ -63,10 +59,8 @@ def test_requests_tokens_and_money_are_those_of_samples_repeats(bench: Any) -> N
 def test_a_simulated_vendor_is_free_unless_a_price_is_stated(bench: Any) -> None:
     """A price in the config is meant, whoever answers."""
     text = CONFIG.replace("https://priced.invalid/v1", "sim://faithful")
-    text = text.replace("https://unknown.invalid/v1", "sim://slow")
-    (bench.folder / "config.yaml").write_text(text.replace("      api_key: ${PRICED_KEY}\n", ""))
-    request = RunOptions(config_file_path=Path("config.yaml"), baseline_repeats=1, test_file_path=bench.samples(10))
-    priced, free = forecast(prepare(request, {}, require_keys=False)).entries
+    text = text.replace("https://unknown.invalid/v1", "sim://slow").replace("      api_key: ${PRICED_KEY}\n", "")
+    priced, free = _forecast(bench, text).entries
     assert priced.price is not None
     assert free.price is not None
     assert (priced.price.source, free.price.source) == ("config", "simulated")

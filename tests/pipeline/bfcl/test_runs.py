@@ -39,9 +39,9 @@ def page(output: str = "run", label: str = "official") -> Any:
     return json.loads(Path(output, "bfcl", f"{label}.json").read_text(encoding="utf-8"))
 
 
-def write_job(**task: Any) -> str:
-    job = {"type": "bfcl", "name": "n", "namespace": "o", "params": {"limit_samples": 5}, "tasks": {"task1": task}}
-    Path("job.json").write_text(json.dumps(job), encoding="utf-8")
+def write_job(params: dict[str, Any], **tasks: Any) -> str:
+    job = {"type": "bfcl", "name": "n", "namespace": "o", "params": params, "tasks": tasks}
+    Path("job.json").write_text(json.dumps(job, indent=1), encoding="utf-8")
     return "job.json"
 
 
@@ -70,7 +70,8 @@ def test_custom_rows_of_a_job(run: Any) -> None:
     """A folder, as the page's files_url names it; the answer turn never reaches a vendor."""
     Path("rows").mkdir()
     Path("rows/mine.jsonl").write_text(json.dumps(PAGE_ROW) + "\n", encoding="utf-8")
-    assert run("--job", write_job(type="simple", dataset={"format": "native", "files_url": "rows"}))[0] == 0
+    task = {"type": "simple", "dataset": {"format": "native", "files_url": "rows"}}
+    assert run("--job", write_job({"limit_samples": 5}, task1=task))[0] == 0
     sample = json.loads(Path("run/samples/bfcl.jsonl").read_text(encoding="utf-8"))
     assert [message["role"] for message in sample["turn"]["messages"]] == ["user"]
     scores = page()["tasks"]["task1"]["metrics"]["tool-calling-accuracy"]["scores"]
@@ -83,11 +84,8 @@ def test_custom_rows_of_a_job(run: Any) -> None:
 def test_executable_rows_say_how_they_are_judged(run: Any) -> None:
     """They run everywhere; the result says that another call with an equal effect counts as wrong."""
     Path("rows").mkdir()
-    function = {
-        "name": "add",
-        "description": "Add.",
-        "parameters": {"type": "dict", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
-    }
+    parameters = {"type": "dict", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    function = {"name": "add", "description": "Add.", "parameters": parameters}
     row = {"id": "exec_simple_0", "question": [[{"role": "user", "content": "Add 2."}]], "function": [function]}
     text = json.dumps({**row, "ground_truth": ["add(a=2)"], "execution_result_type": ["exact_match"]})
     Path("rows/BFCL_v3_exec_simple.json").write_text(text + "\n", encoding="utf-8")
@@ -100,21 +98,16 @@ def test_executable_rows_say_how_they_are_judged(run: Any) -> None:
 def test_a_job_refuses_unknown_keys(run: Any) -> None:
     """Every key is named with its line; API keys have their place elsewhere."""
     params = {"parallelism": 2, "extra": {}, "rapid_api_key": "k", "temprature": 1}
-    Path("job.json").write_text(
-        json.dumps({"type": "bfcl", "params": params, "tasks": {"t": {"type": "simple"}}}, indent=1), encoding="utf-8"
-    )
-    code, err = run("--job", "job.json")
+    code, err = run("--job", write_job(params, t={"type": "simple"}))
     assert code == 2
-    for words in ("job.json:5: params.extra", "params.rapid_api_key", "params.temprature"):
+    for words in ("job.json:7: params.extra", "params.rapid_api_key", "params.temprature"):
         assert words in err
 
 
 def test_tasks_of_a_job_share_what_they_both_ask(run: Any) -> None:
     """Two tasks over the same rows send each row once, and each has its own metrics and its own not-run list."""
     tasks = {"task1": {"type": "simple"}, "task2": {"type": "rest"}, "task3": {"type": "simple_*"}}
-    job = {"type": "bfcl", "params": {"limit_samples": 2, "parallelism": 3}, "tasks": tasks}
-    Path("job.json").write_text(json.dumps(job), encoding="utf-8")
-    assert run("--job", "job.json")[0] == 0
+    assert run("--job", write_job({"limit_samples": 2, "parallelism": 3}, **tasks))[0] == 0
     assert len(Path("run/samples/bfcl.jsonl").read_text(encoding="utf-8").splitlines()) == 2
     told = page()
     assert set(told["tasks"]) == {"task1", "task3"}
