@@ -302,7 +302,7 @@ def of_words(column: pd.Series[Any], of: Callable[[list[str]], float]) -> Any:
 
 
 def judged_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> tuple[Any, Any]:
-    """The valid calls and the calls that count of every row of ``classes``, of which schema accuracy is the ratio.
+    """For every row of ``classes`` its valid calls and its calls that count; schema accuracy is their ratio.
 
     lenient: (valid + empty_arguments + valid_in_dialect) ÷ (calls − schema_unusable − not_judged). A ``""`` for a tool
     without required arguments means ``{}``, and a schema that cannot judge is the data set's defect.

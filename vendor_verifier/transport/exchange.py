@@ -28,6 +28,12 @@ from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
 
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MAX_ERROR_BYTES = 64 * 1024
+# Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
+MAX_CHUNKS = 500_000
+# A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
+MOMENT_NS = 10**9
 # A model that thinks in secret may send an empty event for each of its tokens.
 MAX_EVENTS_WITHOUT_TOKEN = 100_000
 _MAX_LINES = 3 * MAX_EVENTS_WITHOUT_TOKEN
@@ -85,14 +91,6 @@ class ProgressMeter:
         is_much = self._events > MAX_EVENTS_WITHOUT_TOKEN or self._decoder.lines > _MAX_LINES
         self.is_flooded = is_much and not self.has_token
         return self.has_token
-
-
-MAX_ANSWER_BYTES = 32 * 1024 * 1024
-MAX_ERROR_BYTES = 64 * 1024
-# Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
-MAX_CHUNKS = 500_000
-# A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
-MOMENT_NS = 10**9
 
 
 class Sending(msgspec.Struct, frozen=True):
