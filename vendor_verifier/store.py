@@ -5,9 +5,10 @@ runs/<timestamp>/
 ├── samples/         one <suite>.jsonl each: the samples as sent, so that the run can be scored anywhere
 ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score; with
 │                    `compress` records.jsonl.zst once the run has ended
-├── scores.json      written by score
+├── scores.json      the reports, written by score
 ├── ranking.csv
-└── report.md
+├── report.md
+└── report.html
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 # Never through a link, which would redirect records to another place; they hold texts of vendors and users.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+# Where runs are kept by default.
+RUNS = Path("runs")
 _SAMPLES = "samples"
 RECORDS = "records.jsonl"
 PACKED = ".zst"
@@ -273,9 +276,6 @@ def _sample_of(line: bytes) -> Sample:
     except msgspec.DecodeError:
         # The fast reader refuses lone surrogates; any other error is raised here again.
         return msgspec.convert(json.loads(line), Sample)
-
-
-RUNS = Path("runs")
 
 
 def latest_run() -> Path:
