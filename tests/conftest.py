@@ -17,7 +17,7 @@ from fault_server import FaultServer
 from hypothesis import settings
 from workbench import Bench
 
-from vendor_verifier.lazy_import import registered
+from vendor_verifier.features.simulate.server import known_answers, served
 from vendor_verifier.pipeline import execute, given_answers, score
 from vendor_verifier.records.plan import Plan
 from vendor_verifier.run import event_loop
@@ -63,22 +63,21 @@ def _hears_signals() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _shared_vendors() -> Iterator[None]:
     """Quick simulated vendors that runs of this process share by their seed: starting some takes most of the time."""
-    command, own, bases = execute._command, execute._started, dict[int, str]()
+    bases = dict[int, str]()
 
     @contextmanager
-    def started(plan: Plan) -> Iterator[str]:
+    def shared(plan: Plan) -> Iterator[str]:
         # Those that know answers of a run's own rows, or remember what they refused, are that run's own.
-        if registered("known answers")(plan.tasks) or any("bursty" in each.endpoint.base_url for each in plan.entries):
-            with own(plan) as base:
+        if known_answers(plan.tasks) or any("bursty" in each.endpoint.base_url for each in plan.entries):
+            with served(plan, 10) as base:
                 yield base
             return
         if plan.seed not in bases:
-            bases[plan.seed] = stack.enter_context(own(plan))
+            bases[plan.seed] = stack.enter_context(served(plan, 10))
         yield bases[plan.seed]
 
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        patch.setattr(execute, "_command", lambda seed: [*command(seed), "10"])
-        patch.setattr(execute, "_started", started)
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execute, "registered", lambda _seam: shared)
         yield
 
 

@@ -51,8 +51,7 @@ __all__ = [
 
 
 # The core calls these features through seams, because it must not import what is above it.
-register("known answers", "vendor_verifier.features.simulate.answer_key:known_answers")
-register("serving a run", "vendor_verifier.features.simulate:SERVED_RUN")
+register("simulated vendors", "vendor_verifier.features.simulate.server:served")
 register("file of the history", "vendor_verifier.features.history.database:history_file")
 register("remembering a run", "vendor_verifier.features.history.database:remember")
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from costs import PATIENCE_S, await_that
 
-from vendor_verifier.lazy_import import registered
+from vendor_verifier.features.simulate import server
 
 
 def _simulated() -> subprocess.Popen[str]:
     """Simulated vendors as a run starts them, which serve already."""
-    command = [sys.executable, "-m", registered("serving a run"), "0"]
+    command = [sys.executable, "-m", server.__name__, "0", "1"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process: subprocess.Popen[str] = subprocess.Popen(command, **pipes, text=True)  # type: ignore[call-overload]
     assert process.stdin

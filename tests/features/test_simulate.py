@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from vendor_verifier.features.simulate.answer_key import known_answers
-from vendor_verifier.features.simulate.schema_values import value_for
+from vendor_verifier.features.simulate.model import value_for
+from vendor_verifier.features.simulate.server import known_answers
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.records.plan import Task
 from vendor_verifier.resources import shipped

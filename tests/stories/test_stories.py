@@ -18,9 +18,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from vendor_verifier.features.simulate.answer_key import AnswerKey, digest, known_answers
 from vendor_verifier.features.simulate.model import PERSONAS, answer_to
-from vendor_verifier.features.simulate.server import timed
+from vendor_verifier.features.simulate.server import AnswerKey, digest, known_answers, timed
 from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.bfcl.data import answered_rows
 from vendor_verifier.pipeline.score import score_folder

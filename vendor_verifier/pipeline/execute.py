@@ -5,11 +5,8 @@ The simulated vendors of a run serve in a process of their own, so that serving 
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +16,7 @@ from msgspec import structs
 
 from vendor_verifier.config.env_file import read_environment, read_variables
 from vendor_verifier.config.secret_text import expand, references
-from vendor_verifier.errors import ClusterError, UsageError, VerifierError
+from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.entries import costs_of, run_wires, wire_of
 from vendor_verifier.pipeline.plan import Prepared
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 
 # The variable in which a worker names its region.
 REGION = "VENDOR_VERIFIER_REGION"
-_PATIENCE_S = 10.0
 
 
 def send(
@@ -162,41 +158,8 @@ def with_simulated_vendors(plan: Plan) -> Iterator[Plan]:
     if not any(entry.is_simulated for entry in plan.entries):
         yield plan
         return
-    with _started(plan) as base:
+    with registered("simulated vendors")(plan) as base:
         yield structs.replace(plan, entries=tuple(_resolved(entry, base) for entry in plan.entries))
-
-
-@contextmanager
-def _started(plan: Plan) -> Iterator[str]:
-    """The address of vendors in a process of their own, which ends with the block.
-
-    They get the answers over a pipe, so that no user's rows are left in a file.
-    """
-    # Not in the terminal's group, since answers under way must still come in after Ctrl-C; it ends with its input.
-    with subprocess.Popen(  # noqa: S603
-        _command(plan.seed), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            with suppress(BrokenPipeError):  # it has ended already, which its output says
-                process.stdin.write(json.dumps(registered("known answers")(plan.tasks)) + "\n")
-                process.stdin.flush()
-            line = process.stdout.readline()
-            if "http://" not in line:
-                raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
-            yield line[line.index("http://") :].strip()
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=_PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def _command(seed: int) -> list[str]:
-    """The same interpreter and our own command; -P keeps modules of the current folder out."""
-    return [sys.executable, "-P", "-m", registered("serving a run"), str(seed)]
 
 
 def _resolved(entry: Entry, base: str) -> Entry:

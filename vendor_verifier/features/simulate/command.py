@@ -12,8 +12,7 @@ from cyclopts.validators import Number
 from vendor_verifier.cli.output import EXIT_OK, say
 from vendor_verifier.config.run_config import INPUT, OUTPUT, option
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.simulate.answer_key import known_answers
-from vendor_verifier.features.simulate.server import Vendors, serve
+from vendor_verifier.features.simulate.server import Vendors, known_answers, serve
 from vendor_verifier.pipeline.bfcl.data import answered_rows
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.records.plan import Task

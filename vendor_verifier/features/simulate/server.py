@@ -1,6 +1,6 @@
 """The simulated vendors on loopback: ``http://127.0.0.1:PORT/<persona>/v1/chat/completions``.
 
-``python -m vendor_verifier.features.simulate.server SEED [SPEED]`` serves a run: the first line of stdin brings the
+``python -m vendor_verifier.features.simulate.server SEED SPEED`` serves a run: the first line of stdin brings the
 answers that the vendors know, and the process ends with its stdin.
 """
 
@@ -12,18 +12,78 @@ import os
 import random
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from typing import Any
 
-from vendor_verifier.features.simulate.answer_key import AnswerKey, digest
-from vendor_verifier.features.simulate.model import PERSONAS, ROOM, Answer, Body, Draw, Persona, answer_to, problem_of
+from vendor_verifier.errors import VerifierError
+from vendor_verifier.features.simulate.model import (
+    PERSONAS,
+    ROOM,
+    Answer,
+    Body,
+    Draw,
+    Persona,
+    RightCalls,
+    answer_to,
+    problem_of,
+)
+from vendor_verifier.records.plan import Plan, Task
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.suites import TRIGGER, next_asked
 
+Objects = Sequence[Mapping[str, Any]]
+# By the digest of a question whether to call, or the right calls.
+AnswerKey = dict[str, bool | RightCalls]
+
+_PATIENCE_S = 10.0
 _STREAM = b"HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 _WHOLE = "HTTP/1.1 {} -\r\ncontent-type: application/json\r\ncontent-length: {}{}\r\n\r\n"
+
+
+def digest(messages: Objects, tools: Objects) -> str:
+    """16 hexadecimal digits for what user and system said (no calls, no results) and for the names of the tools."""
+    said = [[each.get("role"), each.get("content")] for each in messages if each.get("role") in ("user", "system")]
+    content = json.dumps([said, [tool["function"]["name"] for tool in tools]], sort_keys=True)
+    return sha256(content.encode()).hexdigest()[:16]
+
+
+def known_answers(tasks: Sequence[Task]) -> AnswerKey:
+    """The key to the rows of these tasks; of two equal questions the first counts."""
+    from vendor_verifier.pipeline.suites import ready_suite
+
+    key: AnswerKey = {}
+    # Rows that only say whether to call come last: another evaluation may know the calls.
+    for task in sorted(tasks, key=lambda task: task.suite == TRIGGER):
+        suite = ready_suite(task.suite, task.options, task.samples)
+        for sample in task.samples:
+            # As the evaluation words it, which may be a text that lists the tools.
+            turn = next_asked(suite.play(sample), None, lambda _step: ())
+            if (answer := _right_answer(sample)) is not None:
+                key.setdefault(digest(turn.messages, turn.tools), answer)
+    return key
+
+
+def _right_answer(sample: Sample) -> bool | RightCalls | None:
+    """The right answer to a row; None where it does not say it, as for a conversation of several turns."""
+    from vendor_verifier.suites.bfcl.function_docs import reference_calls
+    from vendor_verifier.suites.calls import first_problem, read_calls
+
+    expected = sample.expected
+    if "calls" in expected:
+        stated = read_calls(expected["calls"])
+        return None if first_problem(stated) else [(each.name, dict(each.parameters)) for each in stated]
+    if "functions" in expected:
+        calls = reference_calls(expected)
+        # Where any call is right, the row states no arguments.
+        return True if calls and not expected.get("answer") else calls
+    return expected.get("expected_tool_call")
 
 
 class Vendors:
@@ -165,9 +225,39 @@ async def serve(vendors: Vendors, port: int = 0) -> None:
         await server.serve_forever()
 
 
+@contextmanager
+def served(plan: Plan, speed: float = 1.0) -> Iterator[str]:
+    """The address of vendors that know the answers to a plan's rows, in a process of their own, which ends with the
+    block. They get the answers over a pipe, so that no user's rows are left in a file.
+
+    Raises VerifierError where they do not start.
+    """
+    # -P keeps modules of the current folder out.
+    command = [sys.executable, "-P", "-m", __name__, str(plan.seed), str(speed)]
+    pipe = subprocess.PIPE
+    # Not in the terminal's group, since answers under way must still come in after Ctrl-C; it ends with its input.
+    with subprocess.Popen(command, stdout=pipe, stdin=pipe, text=True, start_new_session=True) as process:  # noqa: S603
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            with suppress(BrokenPipeError):  # it has ended already, which its output says
+                process.stdin.write(json.dumps(known_answers(plan.tasks)) + "\n")
+                process.stdin.flush()
+            line = process.stdout.readline()
+            if "http://" not in line:
+                raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
+            yield line[line.index("http://") :].strip()
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
 def main() -> None:
     """Serve one run until stdin closes or a signal comes."""
-    seed, speed = int(sys.argv[1]), float((sys.argv[2:] or ["1"])[0])
+    seed, speed = int(sys.argv[1]), float(sys.argv[2])
     vendors = Vendors(json.loads(sys.stdin.buffer.readline()), seed=seed, speed=speed)
     threading.Thread(target=lambda: os._exit(len(sys.stdin.buffer.read())), daemon=True).start()
     asyncio.run(serve(vendors))
