@@ -10,9 +10,8 @@ import pytest
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ProblemsError
-from vendor_verifier.pipeline.entries import asked_entries, listed_price
 from vendor_verifier.pipeline.estimate import Forecast, forecast
-from vendor_verifier.pipeline.plan import prepare
+from vendor_verifier.pipeline.plan import asked_entries, listed_price, prepare
 from vendor_verifier.records.plan import Entry, Price
 from vendor_verifier.records.request import Endpoint
 

@@ -18,8 +18,7 @@ from vendor_verifier.config.env_file import read_environment, read_variables
 from vendor_verifier.config.secret_text import expand, references
 from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.lazy_import import registered
-from vendor_verifier.pipeline.entries import costs_of, run_wires, wire_of
-from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.pipeline.plan import Prepared, costs_of, run_wires, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Executor
 from vendor_verifier.records.plan import SIMULATED, Entry, Plan

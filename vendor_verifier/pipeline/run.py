@@ -15,7 +15,6 @@ from msgspec import structs
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
-from vendor_verifier.pipeline.entries import costs_of
 from vendor_verifier.pipeline.execute import queue_of, send, with_simulated_vendors
 from vendor_verifier.pipeline.manifest import (
     hides,
@@ -24,8 +23,7 @@ from vendor_verifier.pipeline.manifest import (
     refuse_other_plan,
     with_ending,
 )
-from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.pipeline.task_results import results_file, run_folder
+from vendor_verifier.pipeline.plan import Prepared, costs_of, results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import Plan

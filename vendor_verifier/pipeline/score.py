@@ -5,6 +5,7 @@ The steps: manifest → samples and suites → frames → figures → verdicts �
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from vendor_verifier.findings.gates import judge_gates, read_gates, read_slos
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import check_rank_metrics, rejudged
-from vendor_verifier.pipeline.task_results import TaskResults, scores_tasks
 from vendor_verifier.records.manifest import Manifest, ScoreRequest
+from vendor_verifier.records.record import Record, Score
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
-from vendor_verifier.records.sample import Samples
+from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.reports import BY_DEFAULT, rendered
 from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts
+from vendor_verifier.scoring.breakdowns import group_scores
 from vendor_verifier.scoring.figures import Scored, ScoredRun, ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_usd
@@ -41,6 +43,8 @@ _MOST_CORE = 0.7
 _STANDSTILL_MS = 1_000.0
 # Whether a run with this status is complete. One that was killed still says "running": its records decide.
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
+# Tags of a sample that results.json repeats.
+_GROUPS = ("category", "difficulty", "call_type")
 # Settings of sending that decide no figure.
 _NOT_SHOWN = ("baseline_repeats", "client", "limits", "retry", "max_requests", "max_cost_usd", "stated")
 
@@ -69,7 +73,9 @@ def score_again(folder: RunFolder, options: RunOptions, **changes: Any) -> Score
 
 def score_and_write(folder: RunFolder, suites: Sequence[str], results_file: Path | None = None) -> ScoredRun:
     """Score the records of a run and write its reports; the results of its tasks to ``results_file``, too."""
-    results = TaskResults() if results_file is not None or any(map(scores_tasks, suites)) else None
+    # What is only compared with the baseline has no score of its own.
+    has_scores = any(kind.ranks_by is not None and not kind.diagnostic for kind in map(known_suite, suites))
+    results = TaskResults() if results_file is not None or has_scores else None
     scored = score_folder(folder, results=results)
     write_reports(folder, scored)
     if results is not None:
@@ -291,3 +297,79 @@ def _lag_warnings(manifest: Manifest) -> Iterator[str]:
         yield f"This machine was busy: times may be up to {loop.p99_ms:.0f} ms too long (p99). {advice}"
     if loop.core_share is not None and loop.core_share > _MOST_CORE:
         yield f"Sending used {loop.core_share:.0%} of a core; above {_MOST_CORE:.0%} times are too long. {advice}"
+
+
+class TaskResults:
+    """``results.json``: every answer as its evaluation judges it, with the fields of the evaluation's page.
+
+    Rows are taken one by one; of several records under one key a success replaces a failure.
+    """
+
+    def __init__(self) -> None:
+        # (suite, line, sample, repetition, model, label) → (succeeded, the row as JSON)
+        self._rows: dict[tuple[str, int, str, int, str, str], tuple[bool, bytes]] = {}
+
+    def take(self, record: Record, sample: Sample, score: Score) -> None:
+        """Add one record of the plan."""
+        line = sample.source.line if sample.source else 0
+        key = (record.suite, line, record.sample, record.repetition, record.model, record.label)
+        known = self._rows.get(key)
+        if known is None or (record.succeeded and not known[0]):
+            self._rows[key] = record.succeeded, json.dumps(_row(record, sample, score), default=str).encode()
+
+    def write(self, folder: RunFolder, scored: ScoredRun, also: Path | None = None) -> None:
+        """Write the file into the folder, and the same to another file if one is named.
+
+        Raises:
+            StorageError: the disk refused.
+        """
+        folder.write("results.json", self._pieces(scored))
+        if also is not None:
+            other = RunFolder(also.absolute().parent)
+            other.create()
+            other.write(also.name, self._pieces(scored))
+
+    def _pieces(self, scored: ScoredRun) -> Iterator[bytes]:
+        head = {"run": scored.report.run, "complete": scored.report.complete, "summary": _summary(scored)}
+        yield json.dumps(head, indent=1).encode().removesuffix(b"\n}") + b',\n "tasks": ['
+        for at, key in enumerate(sorted(self._rows)):
+            yield (b",\n  " if at else b"\n  ") + self._rows[key][1]
+        yield b"\n ]\n}\n"
+
+
+def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:
+    failure = next((each.failure for each in record.finals if each.failure is not None), None)
+    own = sample.tags.get("id")
+    return {
+        "task_id": record.sample if own is None else str(own),
+        "sample": record.sample,
+        "repetition": record.repetition,
+        "model": record.model,
+        "vendor": record.label,
+        "suite": record.suite,
+        **{name: sample.tags[name] for name in _GROUPS if isinstance(sample.tags.get(name), str)},
+        "succeeded": record.succeeded,
+        **({} if failure is None else {"failure": failure.kind}),
+        "decision": score.decision,
+        **({"calls": [[call.tool, call.verdict] for call in score.calls]} if score.calls else {}),
+        **score.values,
+        **score.details,
+    }
+
+
+def _summary(scored: ScoredRun) -> list[dict[str, Any]]:
+    groups = group_scores(scored.evaluations, scored.records)
+    return [
+        {
+            "model": name,
+            "vendor": label,
+            "suite": suite,
+            "tasks": result.planned,
+            "judged": result.judged,
+            **result.values,
+            "groups": groups.get((name, label, suite), {}),
+        }
+        for name, model in scored.report.models.items()
+        for label, vendor in model.vendors.items()
+        for suite, result in vendor.suites.items()
+    ]

@@ -18,8 +18,7 @@ import pandas as pd
 from msgspec import structs
 
 from vendor_verifier.findings.gates import REQUEST_METRICS, Gate, GateError, meets, parse_gate
-from vendor_verifier.pipeline.entries import costs_of
-from vendor_verifier.pipeline.plan import Prepared, places
+from vendor_verifier.pipeline.plan import Prepared, costs_of, places
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.reports.escape import plain

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.entries import RAW, wire_of
+from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import SIMULATED, Entry
