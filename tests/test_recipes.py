@@ -29,8 +29,8 @@ INSERTED = (
     # An evaluation is a file and a line.
     (
         "suites/__init__.py",
-        '    SuiteKind("tea", "tea:TeaSuite", "tea:tea_samples", "served"),\n',
-        '    SuiteKind("contract"',
+        '    SuiteKind("tea", "suites.tea:TeaSuite", "suites.tea:tea_samples", "served"),\n',
+        '    SuiteKind("bfcl"',
     ),
     # A format of data sets is a file and a name.
     ("loaders/__init__.py", '"tea", ', '"tool_rows"'),

@@ -17,8 +17,7 @@ from pyarrow import parquet
 from scored import MODEL, write_demo
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.features.data import export
-from vendor_verifier.features.data.run_data import TABLES, RunData, load_run
+from vendor_verifier.features.data.run_data import FOR_PEOPLE, TABLES, RunData, _csv, load_run
 from vendor_verifier.records.record import Attempt, Failure
 from vendor_verifier.store import RunFolder, encode_record
 
@@ -81,7 +80,7 @@ def written(run: RunData, capsys: pytest.CaptureFixture[str], *words: str) -> li
 def test_csv_is_what_a_spreadsheet_opens(run: RunData, capsys: pytest.CaptureFixture[str]) -> None:
     """The mark of UTF-8, numbers as numbers, and no formula."""
     files = written(run, capsys, "--format", "csv", "--table", "ranking,verdicts,findings")
-    assert files == [run.path / "export" / f"{name}.csv" for name in export.FOR_PEOPLE]
+    assert files == [run.path / "export" / f"{name}.csv" for name in FOR_PEOPLE]
     data = files[0].read_bytes()
     assert data.startswith(b"\xef\xbb\xbfmodel,")
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
@@ -109,7 +108,7 @@ def test_parquet_and_json_lines_give_every_table_back(run: RunData, capsys: pyte
 def test_any_text_stays_one_cell_of_csv(text: str) -> None:
     """No text breaks a line or a cell, and none leaves an operator at a start."""
     table = pd.DataFrame({"model": pd.Series([text, "end"], dtype="string"), "n": [1.0, None]})
-    data = export._csv(table, ()).decode("utf-8-sig")
+    data = _csv(table, ()).decode("utf-8-sig")
     head, first, last = csv.reader(io.StringIO(data, newline=""))
     assert (head, first[1], last) == (["model", "n"], "1.0", ["end", ""])
     assert not re.match(r"\s*[=+\-@＝＋－＠]", first[0])

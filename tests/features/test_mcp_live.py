@@ -15,10 +15,10 @@ from call_evaluations import RIGHT, TWO, called, sample
 from workbench import Bench
 
 import vendor_verifier
+from vendor_verifier.features.mcp_live.suite import MOST_CALLS, McpLiveSuite
 from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.request import RunTools, ToolResult, Turn
 from vendor_verifier.resources import shipped
-from vendor_verifier.suites.mcp_live import MOST_CALLS, McpLiveSuite
 
 ROWS = [json.loads(line) for line in shipped("datasets/mcp_live.jsonl").read_text("utf-8").splitlines()]
 TOOLS = ",".join(ROWS[0]["tools"])

@@ -13,10 +13,10 @@ import pytest
 from asking import KEY, entry, run
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
 
+from vendor_verifier.features.mcp_live.suite import McpLiveSuite
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRequest, ToolResult, ToolRun, ToolRunner
 from vendor_verifier.redaction import MASK
-from vendor_verifier.suites.mcp_live import McpLiveSuite
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio

@@ -61,8 +61,7 @@ def report_command(
         if len(kinds) < len(wanted):
             problem = f"read {format!r}; write tables ({', '.join(_TABLES)}) with a command of their own"
             raise ProblemsError([Problem(problem, key="--format")])
-        from vendor_verifier.features.data.export import export_run
-        from vendor_verifier.features.data.run_data import load_run
+        from vendor_verifier.features.data.run_data import export_run, load_run
 
         data = load_run(folder)
         for kind in kinds or (None,):

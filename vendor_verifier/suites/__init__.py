@@ -72,7 +72,8 @@ def replay(play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Tur
 
 @dataclass(frozen=True, slots=True)
 class SuiteKind:
-    """One evaluation; ``builder``, a dataclass, and ``hooks`` are named as ``module:name`` and imported when used.
+    """One evaluation; ``builder``, a dataclass, and ``hooks`` are named as ``module:name`` in this package and imported
+    when used.
 
     ``samples`` is a shipped file or a function that gives built-in ones; None where the options say what is read.
     ``ranks_by`` is the key of ``Score.values`` whose mean joins the ranking table. ``compares``: its result is a
@@ -88,7 +89,7 @@ class SuiteKind:
     ranks_by: str | None = None
     compares: bool = False
     diagnostic: bool = False
-    hooks: str = "vendor_verifier.pipeline.suites:SuiteHooks"
+    hooks: str = "pipeline.suites:SuiteHooks"
     judges_by: tuple[str, ...] = ()
     by_call_type: bool = False
     whole: bool = False
@@ -101,7 +102,7 @@ class SuiteKind:
 
     def around(self) -> Any:
         """What the evaluation does around a run, next to asking and judging."""
-        return late(self.hooks)()
+        return _named(self.hooks)()
 
     @property
     def is_built_in(self) -> bool:
@@ -115,7 +116,7 @@ class SuiteKind:
 
 
 def _named(place: str) -> Any:
-    return late(f"vendor_verifier.suites.{place}")
+    return late(f"vendor_verifier.{place}")
 
 
 # The evaluation that compares decisions to call with the baseline's: also that of a run that names none.
@@ -125,39 +126,44 @@ TRIGGER = "trigger"
 OF_CALLS = ("toolbench", "mcptoolbench", "tool_correctness")
 
 SUITES: tuple[SuiteKind, ...] = (
-    SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl", compares=True),
-    SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
+    SuiteKind(TRIGGER, "suites.trigger:TriggerSuite", "datasets/samples.jsonl", compares=True),
+    SuiteKind("toolbench", "suites.toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
     SuiteKind(
-        "mcptoolbench", "toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved", by_call_type=True
+        "mcptoolbench",
+        "suites.toolbench:MCPToolBenchSuite",
+        "datasets/mcp_toolbench.jsonl",
+        "resolved",
+        by_call_type=True,
     ),
     SuiteKind(
         "mcp_live",
-        "mcp_live:McpLiveSuite",
+        "features.mcp_live.suite:McpLiveSuite",
         "datasets/mcp_live.jsonl",
         "resolved",
-        hooks="vendor_verifier.features.mcp_live.hooks:McpLiveHooks",
+        hooks="features.mcp_live.suite:McpLiveHooks",
     ),
     SuiteKind(
         "tool_correctness",
-        "tool_correctness:ToolCorrectnessSuite",
+        "suites.tool_correctness:ToolCorrectnessSuite",
         "datasets/tool_correctness.jsonl",
         "score",
         judges_by=("threshold", "exact_match", "check_ordering", "compare_parameters"),
     ),
+    SuiteKind("bfcl", "suites.bfcl.suite:BfclSuite", None, "correct", hooks="pipeline.bfcl.hooks:BfclHooks"),
     SuiteKind(
-        "bfcl",
-        "bfcl.suite:BfclSuite",
-        None,
-        "correct",
-        hooks="vendor_verifier.pipeline.bfcl.hooks:BfclHooks",
+        "contract",
+        "suites.contract:ContractSuite",
+        "suites.contract:contract_samples",
+        "kept",
+        diagnostic=True,
+        whole=True,
     ),
-    SuiteKind("contract", "contract:ContractSuite", "contract:contract_samples", "kept", diagnostic=True, whole=True),
     SuiteKind(
         "probes",
-        "probes:ProbesSuite",
-        "probes:probes_samples",
+        "suites.probes:ProbesSuite",
+        "suites.probes:probes_samples",
         diagnostic=True,
-        hooks="vendor_verifier.pipeline.suites:ProbesHooks",
+        hooks="pipeline.suites:ProbesHooks",
         whole=True,
     ),
 )
