@@ -85,7 +85,7 @@ def test_plugins_of_the_vendors_page_load(tmp_path: Path) -> None:
         if found := re.match(r"# file: (\S+)\n", block.text):
             (tmp_path / found[1]).write_text(block.text, encoding="utf-8")
     registry = find_vendors([tmp_path])
-    assert registry.broken == ()
+    assert not registry.broken
     assert {"nebula", "comet"} <= set(registry.vendors)
     failure = registry.vendor("comet").classify(400, {}, b"you are out of credit")
     assert failure is not None

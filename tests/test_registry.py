@@ -40,13 +40,13 @@ def url(registry: Registry, name: str) -> str | None:
 
 
 def errors(registry: Registry) -> dict[str, str]:
-    return {Path(broken.source).name: broken.error for broken in registry.broken}
+    return {Path(source).name: error for source, error in registry.broken.items()}
 
 
 def test_every_shipped_file_is_a_usable_vendor() -> None:
     registry = find_vendors()
     files = {path.name for path in shipped("vendors").glob("*.py")}
-    assert registry.broken == ()
+    assert not registry.broken
     assert {Path(found.source).name for found in registry.vendors.values()} == files - {"__init__.py"}
     for name, found in registry.vendors.items():
         assert found.vendor.name == name

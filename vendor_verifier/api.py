@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from vendor_verifier.config.env_file import read_environment
+from vendor_verifier.config.document import read_environment
 from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.compare import RunComparison, compare_scored

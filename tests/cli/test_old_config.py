@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.config.env_file import parse_env
+from vendor_verifier.config.document import parse_env
 from vendor_verifier.config.old_files import move_keys
 
 ONE, TWO = "sk-CANARYone0123456789abcdef", "sk-CANARYtwo0123456789abcdef"

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from vendor_verifier.config.load import load_config
-from vendor_verifier.config.model_names import MODEL_IDS, SERIES, series_of
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError
 from vendor_verifier.records.plan import Price
+from vendor_verifier.registry import MODEL_IDS, SERIES, series_of
 from vendor_verifier.resources import shipped
 
 CONFIG = shipped("config_example.yaml")
@@ -56,7 +56,7 @@ def test_the_commented_parts_of_the_example_are_valid(registry, tmp_path):
     path.write_text(body, encoding="utf-8")
     configuration = load_config(RunOptions(config_file_path=path), {}, registry=registry, require_keys=False)
     assert {"claude-sonnet-4.5", "gemini-2.5-flash", "qwen3-coder"} <= {entry.model for entry in configuration.entries}
-    assert configuration.gates
+    assert configuration.score.model_gates or configuration.score.gates
     assert configuration.entries[0].price == Price(0.3, 1.2, currency="CNY", rate=0.14)
 
 

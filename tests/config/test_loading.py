@@ -80,7 +80,6 @@ m:
     assert own.endpoint.headers == {"x-one": "one", "x-two": "2"}
     assert own.price == Price(2.5, 3.0, currency="CNY", rate=0.14)
     assert (plain.concurrency, own.concurrency) == (3, 7)
-    assert configuration.defaults.max_tokens == 100
 
 
 def test_the_command_line_wins(load):

@@ -55,7 +55,7 @@ def read_config(_choice: bytes, data: bytes) -> None:
     with tempfile.NamedTemporaryFile(suffix=".yaml") as file, suppress(ConfigError):
         file.write(data)
         file.flush()
-        load_config(RunOptions(config_file_path=Path(file.name)), {}, registry=Registry({}, ()))
+        load_config(RunOptions(config_file_path=Path(file.name)), {}, registry=Registry({}, {}))
 
 
 def read_journal_line(_choice: bytes, data: bytes) -> None:

@@ -16,15 +16,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
-from vendor_verifier.config.document import read_text, read_yaml
-from vendor_verifier.config.env_file import read_environment
+from vendor_verifier.config.document import read_environment, read_text, read_yaml
 from vendor_verifier.config.load import is_of_mcpbr, load_config
-from vendor_verifier.config.model_names import MODEL_IDS, series_of
 from vendor_verifier.config.old_files import McpbrFile, move_keys, read_mcpbr
 from vendor_verifier.config.run_config import INPUT, RunOptions, option, without_effect
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
-from vendor_verifier.registry import find_vendors
+from vendor_verifier.registry import MODEL_IDS, find_vendors, series_of
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 from vendor_verifier.resources import shipped
@@ -196,7 +194,7 @@ def _print_known(vendor_path: Sequence[Path]) -> None:
         cells = (vendor.name, vendor.wire.name, vendor.key_name or vendor.name, vendor.base_url or "(url in config)")
         table.append([plain(cell) for cell in (*cells, found.source)])
     lines = [line.rstrip() for line in aligned(table, left=5)]
-    lines += [plain(f"cannot be used: {plugin.source}: {plugin.error}") for plugin in registry.broken]
+    lines += [plain(f"cannot be used: {source}: {error}") for source, error in registry.broken.items()]
     lines += ["", "MODEL, and its model_id by vendor"]
     for model in _REAL_MODELS:
         lines += [model, *(f"  {vendor:12} {model_id}" for vendor, model_id in MODEL_IDS[model].items())]

@@ -43,15 +43,6 @@ def warn(words: str) -> None:
     say(f"warning: {plain(words, MAX_SENTENCE)}", "doubtful")
 
 
-def duration(seconds: float) -> str:
-    """``38 s``, ``2 min 5 s`` or ``1 h 02 min``."""
-    hours, rest = divmod(round(seconds), 3600)
-    if hours:
-        return f"{hours} h {rest // 60:02} min"
-    minutes, rest = divmod(rest, 60)
-    return " ".join([f"{minutes} min"] * (minutes > 0) + [f"{rest} s"] * (rest > 0 or not minutes))
-
-
 def print_report(scored: ScoredRun, *, run: Path, as_json: bool, shown: Collection[str] = ()) -> None:
     """Print the result of the run in the folder ``run``: a table, or scores.json.
 

@@ -9,8 +9,8 @@ from typing import Annotated, get_args
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.options import Gates
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, say
+from vendor_verifier.cli.run import Gates
 from vendor_verifier.config.run_config import OUTPUT, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat

@@ -1,15 +1,55 @@
-"""The commands ``run`` and ``demo``. What they need is imported when they are called: help stays quick."""
+"""The commands ``run`` and ``demo``, and the options that they share with others.
 
-from __future__ import annotations
+What sends and scores is imported when they are called: help stays quick.
+"""
 
+# No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
+
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
+from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.cli.options import Display, Settings
+from vendor_verifier.cli.output import (
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    SIGNAL_BASE,
+    gates_exit_code,
+    print_report,
+    say,
+    warn,
+)
+from vendor_verifier.config.document import read_environment
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
+from vendor_verifier.lazy_import import late, registered
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.resources import shipped
+
+if TYPE_CHECKING:
+    from vendor_verifier.pipeline.run import RunOutcome
+
+Settings = Annotated[RunOptions | None, Parameter(name="*")]
+Json = Annotated[bool, option("Print JSON instead of tables.", OUTPUT)]
+History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]
+Gates = Annotated[tuple[str, ...], option('Exit 1 unless this holds: "f1 >= 0.9", or a preset (repeatable).', OUTPUT)]
+Slos = Annotated[tuple[str, ...], option('Per-request target, reported as goodput: "tps >= 30" (repeatable).', OUTPUT)]
+_LINE_WIDTH = 1_000
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Display:
+    """How a command shows what it does."""
+
+    quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False
+    verbose: Annotated[bool, option("Print every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
+    json: Annotated[bool, option("Print scores.json instead of tables.", OUTPUT)] = False
+
 
 _DISPLAY = Display()
 
@@ -21,9 +61,7 @@ def run_command(
     display: Display = _DISPLAY,
 ) -> int:
     """Send every sample to every configured vendor, score the answers, rank the vendors."""
-    from vendor_verifier.cli.main_job import run_main_job
-
-    return run_main_job(options or RunOptions(), display, dry_run=dry_run)
+    return _run(options or RunOptions(), display, dry_run=dry_run)
 
 
 def demo_command(
@@ -46,11 +84,8 @@ def demo_command(
 ) -> int:
     """Try it on built-in simulated vendors: no key, no network, under a minute."""
     if serve:
-        from vendor_verifier.features.simulate.command import simulate_command
-
-        return simulate_command(seed=seed)
-    from vendor_verifier.cli.main_job import run_main_job
-    from vendor_verifier.config.model_names import SIMULATED_MODEL
+        return int(late("vendor_verifier.features.simulate.command:simulate_command")(seed=seed))
+    from vendor_verifier.registry import SIMULATED_MODEL
 
     options = RunOptions(
         config_file_path=shipped("config_simulated.yaml"),
@@ -66,4 +101,57 @@ def demo_command(
     )
     display = Display(quiet=quiet, json=json)
     # Bad enough to make a run of few samples incomplete, which the demonstration is not for that.
-    return run_main_job(options, display, dry_run=dry_run, meant_to_fail=(f"{SIMULATED_MODEL}: cutter",))
+    return _run(options, display, dry_run=dry_run, meant_to_fail=(f"{SIMULATED_MODEL}: cutter",))
+
+
+def _run(options: RunOptions, display: Display, *, dry_run: bool, meant_to_fail: Collection[str] = ()) -> int:
+    """Plan, send, score and print, and return the exit code; with ``dry_run`` only plan and print.
+
+    Vendors in ``meant_to_fail`` (``model: label``) may be incomplete without failing the run.
+    """
+    from vendor_verifier.cli.progress import progress
+    from vendor_verifier.pipeline.plan import prepare
+    from vendor_verifier.pipeline.run import run
+
+    prepared = prepare(options, read_environment(), require_keys=not dry_run)
+    options = prepared.options
+    # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
+    shown = prepared.plan.warnings
+    for warning in shown:
+        warn(warning)
+    if dry_run:
+        from vendor_verifier.pipeline.estimate import forecast, forecast_lines
+
+        foreseen = forecast(prepared)
+        if display.json:
+            sys.stdout.write(msgspec.json.format(msgspec.json.encode(foreseen), indent=2).decode() + "\n")
+            return EXIT_OK
+        for line in forecast_lines(prepared, foreseen):
+            indent = "  " if line.startswith("  ") else ""
+            sys.stdout.write(f"{indent}{plain(line, _LINE_WIDTH)}\n")
+        return EXIT_OK
+    with progress(quiet=display.quiet, verbose=display.verbose) as watcher:
+        outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
+    if options.history != Path("none"):
+        file = registered("file of the history")(options.history)
+        if (unkept := registered("remembering a run")(outcome.folder, outcome.scored, file)) is not None:
+            warn(unkept)
+    print_report(outcome.scored, run=outcome.folder.path, as_json=display.json, shown=shown)
+    return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.is_timed)
+
+
+def _exit_code(outcome: "RunOutcome", meant_to_fail: Collection[str], *, can_go_on: bool) -> int:
+    from vendor_verifier.pipeline.run import unfinished_vendors
+
+    if outcome.signal_number is not None:
+        return SIGNAL_BASE + outcome.signal_number
+    unfinished = unfinished_vendors(outcome)
+    for _, words in unfinished:
+        say(f"incomplete: {plain(words, MAX_SENTENCE)}")
+    if outcome.limit is not None:
+        say(f"incomplete: {outcome.limit}" + ("; go on with --incremental" if can_go_on else ""))
+    # What is proven of a run that is not whole stays proven.
+    if (code := gates_exit_code(outcome.report)) != EXIT_OK:
+        return code
+    is_whole = outcome.limit is None and all(name in meant_to_fail for name, _ in unfinished)
+    return EXIT_OK if is_whole else EXIT_INCOMPLETE

@@ -1,4 +1,4 @@
-"""Small text files of the user: YAML as plain values with the line of each key, and the words for what is wrong.
+"""Small text files of the user: YAML as plain values with the line of each key, .env, and the words for what is wrong.
 
 Risky are tags, aliases that blow up or loop, deep nesting, a key given twice and large files. Numbers are read as YAML
 1.2 has them, so dates, ``0123`` and ``12:30`` are text.
@@ -7,7 +7,9 @@ Risky are tags, aliases that blow up or loop, deep nesting, a key given twice an
 from __future__ import annotations
 
 import difflib
+import io
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
+from vendor_verifier.config.secret_text import abbreviated, holds_secret, is_placeholder, shown
 from vendor_verifier.errors import ConfigError, Problem
 
 KeyPath = tuple[str | int, ...]
@@ -58,6 +60,66 @@ def read_text(file: Path, missing: str = "no such file") -> str:
         raise refusal(file, "not UTF-8 text; save the file as UTF-8", line) from None
 
 
+def read_environment() -> Mapping[str, str]:
+    """A copy of the process environment: the one place that touches it."""
+    return dict(os.environ)
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Values of keys and headers by name. ``env_file`` is where a missing one should be written.
+
+    An empty value or a placeholder counts as absent.
+    """
+
+    env_file: Path
+    values: Mapping[str, str] = field(repr=False)
+    placeholders: frozenset[str] = frozenset()
+    file_names: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[str, str]) -> Variables:
+    """Merge ``environ`` over the env file: the given one, or ``.env`` next to the config if there is one.
+
+    Raises:
+        ConfigError: the env file cannot be read.
+    """
+    path = env_file if env_file is not None else config_path.parent / ".env"
+    from_file: dict[str, str] = {}
+    warnings: list[str] = []
+    if env_file is not None or path.exists():
+        how = "no such file; copy .env.example, or leave --env-file out to use the environment alone"
+        from_file, bad_lines = parse_env(read_text(path, how))
+        mode = path.stat().st_mode & 0o777
+        # Windows has no such mode.
+        if mode & 0o077 and os.name != "nt":
+            words = f"others on this machine may read the keys in it (mode {mode:04o}); run: chmod 600 {path}"
+            warnings.append(f"{path}: {words}")
+        warnings += [f"{path}:{line}: not read, a line is NAME=value" for line in bad_lines]
+    stated = [*from_file.items(), *environ.items()]
+    values = {name: value.strip() for name, value in stated if not is_placeholder(value)}
+    missing = {name for name, _ in stated} - values.keys()
+    return Variables(path, values, frozenset(missing), tuple(from_file), tuple(warnings))
+
+
+def parse_env(text: str) -> tuple[dict[str, str], list[int]]:
+    """Values by name, and the lines that are none. The parser is the one behind ``dotenv_values``, which only logs."""
+    # For those who have such a file.
+    from dotenv.parser import parse_stream
+
+    values: dict[str, str] = {}
+    bad_lines: list[int] = []
+    for binding in parse_stream(io.StringIO(text)):
+        if binding.error:
+            skipped = binding.original.string
+            blank = skipped[: len(skipped) - len(skipped.lstrip())]
+            bad_lines.append(binding.original.line + blank.count("\n"))
+        elif binding.key is not None and binding.value is not None:
+            values[binding.key] = binding.value
+    return values, bad_lines
+
+
 @dataclass(slots=True)
 class Document:
     """A file's values, the line of each key and list item by path, and what is wrong with it."""
@@ -66,7 +128,7 @@ class Document:
     content: Any = field(default=None, repr=False)
     lines: dict[KeyPath, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    problems: dict[Problem, None] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
 
     def place(self, path: KeyPath, message: str = "") -> Problem:
         """A problem at the key ``path`` of the file, on its line or that of its nearest ancestor."""
@@ -76,16 +138,21 @@ class Document:
 
     def problem(self, path: KeyPath, message: str) -> None:
         """Add a problem that must be mended, at the key ``path``."""
-        self.problems[self.place(path, message)] = None
+        self.problems.append(self.place(path, message))
 
     def warn(self, path: KeyPath, message: str) -> None:
         """Add a warning about something that is allowed but doubtful."""
         self.warnings.append(str(self.place(path, message)))
 
-    def stop_on_problems(self, *further: Problem) -> None:
-        """Raise ConfigError with every problem, in the order of the file, if there is any."""
-        if problems := [*self.problems, *further]:
-            raise ConfigError(sorted(problems, key=lambda each: (each.file != self.file, each.line or 0)))
+    def error(self) -> ConfigError:
+        """The error with every problem once, in the order of the file."""
+        in_order = sorted(dict.fromkeys(self.problems), key=lambda each: (each.file != self.file, each.line or 0))
+        return ConfigError(in_order)
+
+    def stop_on_problems(self) -> None:
+        """Raise the error if there is any problem."""
+        if self.problems:
+            raise self.error()
 
     def fitted(self, kind: type[Shape], path: KeyPath, content: Any) -> Shape | None:
         """``content`` as ``kind``; None where it does not fit, and every reason is a problem."""

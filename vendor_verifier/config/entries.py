@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.config.document import Document, KeyPath, described, nearest
-from vendor_verifier.config.env_file import Variables
-from vendor_verifier.config.model_names import MODEL_IDS
+from vendor_verifier.config.document import Document, KeyPath, Variables, described, nearest
 from vendor_verifier.config.schema import RESERVED, Address, ModelSection, Settings, VendorEntry, read_address
 from vendor_verifier.config.secret_text import (
     expand,
@@ -23,7 +21,7 @@ from vendor_verifier.config.secret_text import (
 )
 from vendor_verifier.records.plan import Entry, Price
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.registry import Registry
+from vendor_verifier.registry import MODEL_IDS, Registry
 
 
 @dataclass(frozen=True, slots=True)

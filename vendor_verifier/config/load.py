@@ -1,26 +1,37 @@
-"""config.yaml and .env into entries, with messages that name file, line and key; nothing is sent or exported."""
+"""Reads what a user states of a run, with messages that name file, line and key; nothing is sent or exported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from vendor_verifier.config.document import Document, key_text, listed, nearest, read_text, read_yaml
+from vendor_verifier.config.document import (
+    Document,
+    Variables,
+    key_text,
+    listed,
+    nearest,
+    read_text,
+    read_variables,
+    read_yaml,
+)
 from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
-from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.model_names import MODEL_IDS, series_of
 from vendor_verifier.config.run_config import RunConfig, RunOptions, without_effect
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
 from vendor_verifier.config.secret_text import shown
-from vendor_verifier.errors import ConfigError, Problem
-from vendor_verifier.records.plan import Entry
-from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.config.suite_options import Places, SuiteOptions, stated_options
+from vendor_verifier.errors import ConfigError, Problem, ProblemsError
+from vendor_verifier.findings.gates import GateError, parse_gate, parse_slo
+from vendor_verifier.records.manifest import ScoreRequest
+from vendor_verifier.records.plan import Entry, LoadShape
+from vendor_verifier.registry import MODEL_IDS, Registry, find_vendors, series_of
 
 _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
@@ -35,30 +46,29 @@ NO_F1 = "F1 will not be measured"
 _URL_EXAMPLE = "`--url novita=https://api.novita.ai/v3/openai --model MODEL`"
 
 
-# A gate or SLO as the file writes it, and its place, a problem without a message. What the words mean is read later.
-Condition = tuple[str, Problem]
+# A gate or SLO as the file writes it, and its place, a problem without a message.
+_Condition = tuple[str, Problem]
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The content of a config file, ready to plan with.
+    """What a user states of a run, checked: a config file under the ``options`` of the command line.
 
-    ``entries`` are in the order of the file, with the ``defaults``. ``gates`` are by model, under None those of all.
-    ``variables`` are those of .env and the environment. ``secrets`` holds every key and every header value with a
-    variable in it; they must not be written anywhere.
+    ``entries`` are in the order of the file. ``suites`` are the options of the run's evaluations; ``suite_places`` are
+    the places of those in the file. ``variables`` are those of .env and the environment. ``secrets`` holds every key
+    and every header value with a variable in it; they must not be written anywhere.
     """
 
     entries: tuple[Entry, ...]
-    defaults: Settings = field(default_factory=Settings)
-    suites: Mapping[str, Any] = field(default_factory=dict)
-    gates: Mapping[str | None, Sequence[Condition]] = field(default_factory=dict)
-    slos: Sequence[Condition] = ()
-    warnings: tuple[str, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    suite_places: Mapping[str, Problem] = field(default_factory=dict)
-    options: RunOptions = field(default_factory=RunOptions)
-    registry: Registry = field(default_factory=lambda: Registry({}, ()))
+    options: RunOptions
+    load: LoadShape
+    score: ScoreRequest
+    suites: Mapping[str, SuiteOptions]
+    suite_places: Places
+    registry: Registry
+    warnings: tuple[str, ...]
+    variables: Mapping[str, str] = field(repr=False)
+    secrets: frozenset[str] = field(repr=False)
 
 
 def load_config(
@@ -67,49 +77,58 @@ def load_config(
     *,
     registry: Registry | None = None,
     require_keys: bool = True,
-    further: Callable[[Configuration], Iterable[Problem]] = lambda _stated: (),
 ) -> Configuration:
     """Read a configuration, with its `run:` section under the given ``options``.
 
     Their ``model`` and ``vendor`` (a vendor's name or label) select entries before keys are looked up. Without an
     ``env_file`` it is ``.env`` next to the config, if there is one. ``registry`` None means the vendors that ship and
-    those of ``vendor_path``. ``further`` finds problems in what the file states besides its entries, to be reported
-    with theirs.
+    those of ``vendor_path``.
 
     Raises:
         ConfigError: all problems, in the order of the file.
     """
     options = options.with_set()
     variables = read_variables(options.config_file_path, options.env_file, environ)
-    if not options.url:
-        document = read_yaml(read_text(options.config_file_path, _HOW_TO_START), options.config_file_path)
-        if is_of_mcpbr(document.content):
-            raise ConfigError([Problem(_OF_MCPBR.format(file=document.file.name), document.file)])
-    else:
-        document = Document(Path("--url"), _content_of(options, variables.values))
-    document.warnings += variables.warnings
+    document = _document(options, variables)
     content = document.content if isinstance(document.content, dict) else {}
-    configuration = replace(_besides_entries(content, options, registry, document), variables=variables.values)
-    options = configuration.options
+    refuse_literal_secrets(content, document)
+    top = document.fitted(Top, (), {key: content[key] for key in RESERVED if key in content})
     written = read_models(content, document)
+    if top is None:
+        # Without these settings the rest of the file would seem wrong, too.
+        raise document.error()
+    options = options.over(top.run or RunConfig())
+    load, score = _load_shape(options, document), _score_request(content, options, document)
+    suites: dict[str, SuiteOptions] = {}
+    places: Places = {key_text(path): document.place(path) for path in document.lines if path[:1] == ("suites",)}
+    try:
+        suites, places = stated_options(options.suites, top.suites or {}, options, places)
+    except ProblemsError as error:
+        document.problems += error.problems
     selected = _select(written, [name for name in content if name not in RESERVED], options, document)
-    reader = EntryReader(
-        configuration.registry,
-        configuration.defaults,
-        variables,
-        options.overrides(),
-        document,
-        requires_keys=require_keys,
-    )
+    registry = find_vendors(options.vendor_path) if registry is None else registry
+    defaults = top.defaults or Settings()
+    reader = EntryReader(registry, defaults, variables, options.overrides(), document, requires_keys=require_keys)
     found = [(each, reader.read(each, selected=each in selected)) for each in written]
     reader.report_missing()
-    document.stop_on_problems(*further(configuration))
+    document.stop_on_problems()
     usable = [(each, entry) for each, entry in found if entry is not None and each in selected]
-    entries = _with_baselines([entry for _, entry in usable], written, options.baseline, document)
     _warn(usable, document)
+    entries = _with_baselines([entry for _, entry in usable], written, options.baseline, document)
     baselines = ["a baseline" for entry in entries if entry.is_baseline]
     document.warnings += without_effect([*options.model_fields_set, *baselines])
-    return replace(configuration, entries=entries, warnings=tuple(document.warnings), secrets=frozenset(reader.secrets))
+    return Configuration(
+        entries,
+        options,
+        load,
+        score,
+        suites,
+        places,
+        registry,
+        tuple(document.warnings),
+        variables.values,
+        frozenset(reader.secrets),
+    )
 
 
 def is_of_mcpbr(content: Any) -> bool:
@@ -120,39 +139,76 @@ def is_of_mcpbr(content: Any) -> bool:
     return isinstance(content.get("benchmark"), str) or (isinstance(server, Mapping) and "vendors" not in server)
 
 
-def _besides_entries(
-    content: Mapping[str, Any], options: RunOptions, registry: Registry | None, document: Document
-) -> Configuration:
-    """What the reserved keys state."""
+def _document(options: RunOptions, variables: Variables) -> Document:
+    """The configuration file, or what ``--url`` gives in place of one."""
+    if options.url:
+        document = Document(Path("--url"), _content_of(options, variables.values))
+    else:
+        document = read_yaml(read_text(options.config_file_path, _HOW_TO_START), options.config_file_path)
+    if is_of_mcpbr(document.content):
+        raise ConfigError([Problem(_OF_MCPBR.format(file=document.file.name), document.file)])
     if not isinstance(document.content, dict):
         document.problem((), "expected model names, each with `vendors:` under it")
-    elif not set(content) - set(RESERVED):
+    elif not set(document.content) - set(RESERVED):
         document.problem((), "names no model; add one, as in config_example.yaml")
-    refuse_literal_secrets(content, document)
-    parts: dict[str, Any] = {}
-    for key in RESERVED:
-        if key in content and (part := document.fitted(Top, (), {key: content[key]})) is not None:
-            parts[key] = getattr(part, key)
-    if "run" in content and "run" not in parts:
-        # Without its settings the rest of the file would seem wrong, too.
-        document.stop_on_problems()
-    options = options.over(parts.get("run") or RunConfig())
+    document.warnings += variables.warnings
+    return document
 
-    def conditions(section: Any, *path: str) -> list[Condition]:
+
+def _load_shape(options: RunOptions, document: Document) -> LoadShape:
+    """The requested load; what contradicts it is a problem."""
+    if options.arrival is not None and options.request_rate is None:
+        words = "says how requests of a rate follow each other; add --request-rate, or leave it out"
+        document.problems.append(Problem(words, key="run.arrival"))
+    if options.duration is not None and options.repeat != 1:
+        words = "decides how often samples are asked; leave out --repeat"
+        document.problems.append(Problem(words, key="--duration"))
+    if options.duration is not None and options.incremental:
+        words = "such a run is one stretch of time and cannot be gone on with; start a new one"
+        document.problems.append(Problem(words, key="--duration"))
+    return LoadShape(
+        request_rate=options.request_rate,
+        arrival=options.arrival or "constant",
+        ramp_up_s=options.ramp_up,
+        warmup=options.warmup,
+        duration_s=options.duration,
+    )
+
+
+def _score_request(content: Mapping[str, Any], options: RunOptions, document: Document) -> ScoreRequest:
+    """The settings of scoring: the gates and SLOs of the file, those of a model, then those of the flags."""
+
+    def conditions(section: Any, *path: str) -> list[_Condition]:
         stated = section.get(path[-1]) if isinstance(section, Mapping) else None
         texts = enumerate(stated if isinstance(stated, list) else ())
         return [(text, document.place((*path, at))) for at, text in texts if isinstance(text, str)]
 
-    of_models = {model: conditions(section, model, "gates") for model, section in content.items()}
-    return Configuration(
-        (),
-        defaults=parts.get("defaults") or Settings(),
-        suites=parts.get("suites") or {},
-        gates={None: conditions(content, "gates"), **{model: gates for model, gates in of_models.items() if gates}},
-        slos=conditions(content, "slos"),
-        suite_places={key_text(path): document.place(path) for path in document.lines if path[:1] == ("suites",)},
-        options=options,
-        registry=find_vendors(options.vendor_path) if registry is None else registry,
+    everybody, slos = conditions(content, "gates"), conditions(content, "slos")
+    own = {model: conditions(section, model, "gates") for model, section in content.items()}
+    flags = [(text, Problem("", key="--gate")) for text in options.gate]
+    slos += [(text, Problem("", key="--slo")) for text in options.slo]
+    readings: list[tuple[list[_Condition], Callable[[str], object]]] = [
+        ([*everybody, *chain(*own.values()), *flags], lambda text: parse_gate(text, options.suites)),
+        (slos, parse_slo),
+    ]
+    for stated, read in readings:
+        for text, place in stated:
+            try:
+                read(text)
+            except GateError as error:
+                document.problems.append(replace(place, message=str(error)))
+
+    def texts(*parts: Sequence[_Condition]) -> tuple[str, ...]:
+        return tuple(text for part in parts for text, _ in part)
+
+    return ScoreRequest(
+        options.undecided,
+        options.schema_policy,
+        options.rank_metric,
+        texts(everybody, flags),
+        options.baseline_f1,
+        model_gates={model: texts(everybody, gates, flags) for model, gates in own.items() if gates},
+        slos=texts(slos),
     )
 
 
@@ -195,7 +251,7 @@ def _select(
     problems = _unmatched("--model", options.model, present)
     if not problems and not document.problems:
         problems = _unmatched("--vendor", options.vendor, list(names))
-    document.problems |= dict.fromkeys(problems)
+    document.problems += problems
     return [each for each in chosen if not options.vendor or {each.entry.name, each.entry.shown_as} & {*options.vendor}]
 
 
@@ -219,7 +275,7 @@ def _with_baselines(
     """
     named = [entry for entry in entries if entry.label == stated] or [e for e in entries if e.vendor == stated]
     if stated is not None and not named:
-        document.stop_on_problems(*_unmatched("--baseline", [stated], [entry.label for entry in entries]))
+        raise ConfigError(_unmatched("--baseline", [stated], [entry.label for entry in entries]))
     marked = {each.model for each in written if each.entry.is_baseline}
     chosen: list[Entry] = []
     for model in dict.fromkeys(entry.model for entry in entries):
@@ -232,7 +288,7 @@ def _with_baselines(
             if len(found) > 1:
                 labels = listed(each.label for each in found)
                 words = f"{shown(stated)} fits {labels} of {model}; name one of these labels"
-                document.stop_on_problems(Problem(words, key="--baseline"))
+                raise ConfigError([Problem(words, key="--baseline")])
         elif model not in marked:
             maker = _default_baseline(model, own)
             found, missing = [maker] if maker else [], "no baseline: mark one entry `is_baseline: true`"

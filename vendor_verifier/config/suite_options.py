@@ -64,7 +64,7 @@ def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
     Raises:
         ProblemsError: an option's value cannot be meant.
     """
-    suite: Suite = _read(kind, kind.build, {"name": kind.name, **options}) if options else kind.build()
+    suite: Suite = _read(kind, kind.build, {"name": kind.name, **options})
     return suite
 
 
@@ -111,9 +111,9 @@ def suite_options(kind: SuiteKind, options: Mapping[str, Any], typed: Iterable[s
     own = {key: value for key, value in options.items() if known.get(key) is True}
     every = {key: value for key, value in options.items() if known.get(key) is False}
     read: list[Any] = []
-    for step in (lambda: _read(kind, TaskOptions, every), lambda: build_suite(kind, own)):
+    for shape, stated in ((TaskOptions, every), (kind.build, {"name": kind.name, **own})):
         try:
-            read.append(step())
+            read.append(_read(kind, shape, stated))
         except ProblemsError as error:
             problems += error.problems
     if problems:
@@ -144,10 +144,10 @@ def stated_options(
     ``config`` are the options of the file by suite. Those of evaluations that do not take part are checked too.
 
     Raises:
-        ProblemsError: all options that are invalid or that no evaluation of the run takes.
+        ProblemsError: all options that are invalid or that no evaluation of the run takes, and scores that cannot rank.
     """
     kinds = {name: known_suite(name) for name in suites}
-    problems: list[Problem] = []
+    problems = rank_problems(options.rank_metric, kinds)
     typed = _typed(kinds, options, problems)
     typed_keys = {f"suites.{name}.{option}" for name, option in typed}
     places = {key: place for key, place in (places or {}).items() if key not in typed_keys}
@@ -204,3 +204,11 @@ def _readers(kinds: Iterable[SuiteKind], special: Iterable[tuple[str, str]]) -> 
     able = [kind for kind in kinds if not kind.is_built_in]
     left = [kind for kind in able if (kind.name, "test_file_path") not in special] or able
     return [kind.name for kind in left if kind.compares] or [kind.name for kind in left]
+
+
+def rank_problems(metrics: Iterable[str], suites: Iterable[str]) -> list[Problem]:
+    """A problem for each rank metric that is no score of an evaluation that takes part."""
+    able = [name for name in suites if known_suite(name).ranks_by is not None]
+    which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"
+    wrong = [metric for metric in metrics if metric not in able]
+    return [Problem(f"{metric!r} is no score that can rank; {which}", key="run.rank_metric") for metric in wrong]

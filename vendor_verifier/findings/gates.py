@@ -14,7 +14,6 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -132,7 +131,7 @@ def read_gates(texts: Iterable[str], suites: Collection[str]) -> tuple[Gate, ...
     Raises:
         ProblemsError: all that do not follow the grammar.
     """
-    read = read_conditions(((text, Problem("", key="--gate")) for text in texts), lambda text: parse_gate(text, suites))
+    read = _read(texts, "--gate", lambda text: parse_gate(text, suites))
     return tuple({(gate.subject, gate.comparison): gate for gate in read}.values())
 
 
@@ -142,22 +141,16 @@ def read_slos(texts: Iterable[str]) -> tuple[Gate, ...]:
     Raises:
         ProblemsError: all that do not follow the grammar or are not about one request.
     """
-    read = read_conditions(((text, Problem("", key="--slo")) for text in texts), lambda text: [parse_slo(text)])
-    return tuple(dict.fromkeys(read))
+    return tuple(dict.fromkeys(_read(texts, "--slo", lambda text: [parse_slo(text)])))
 
 
-def read_conditions(stated: Iterable[tuple[str, Problem]], parse: Callable[[str], list[Gate]]) -> list[Gate]:
-    """The gates in texts; each text has its place, a problem without a message.
-
-    Raises:
-        ProblemsError: all that cannot be read, each with its place.
-    """
+def _read(texts: Iterable[str], key: str, parse: Callable[[str], list[Gate]]) -> list[Gate]:
     found, problems = [], []
-    for text, place in stated:
+    for text in texts:
         try:
             found += parse(text)
         except GateError as error:
-            problems.append(replace(place, message=str(error)))
+            problems.append(Problem(str(error), key=key))
     if problems:
         raise ProblemsError(problems)
     return found

@@ -14,19 +14,24 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.records.manifest import StoredLoad
 from vendor_verifier.records.plan import Entry, Plan, Price
 from vendor_verifier.records.record import Attempt, Response, Usage
 from vendor_verifier.records.request import Turn
+from vendor_verifier.reports.formats import usd
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.run.load import foreseen as foreseen_records
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.suites import next_asked
+from vendor_verifier.text import counted
 from vendor_verifier.wire.base import json_bytes
 
 # Assumptions about what is not measured yet: the length and time of an answer.
 BYTES_PER_TOKEN = 4.0
 ANSWER_TOKENS = 200
 ANSWER_S = 5.0
+# Below this a verdict has too little evidence, see docs/verdict.md.
+ENOUGH_SAMPLES = 150
 _MOST_TURNS = 100
 _SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 _BUDGETS = ("max_tokens", "max_completion_tokens")
@@ -138,11 +143,11 @@ def _rounds(plan: Plan, entry: Entry, samples: int) -> float:
     """The number of rounds over all samples for this entry, with discarded requests; a fraction where time decides."""
     if not plan.load.is_shaped or not samples:
         return plan.repeat_of(entry)
-    counted = foreseen_records(plan.load, plan.repeat_of(entry) * samples)
-    if counted is None:
+    records = foreseen_records(plan.load, plan.repeat_of(entry) * samples)
+    if records is None:
         places = entry.concurrency or plan.request_concurrency
-        counted = places * math.ceil((plan.load.duration_s or 0.0) / ANSWER_S)
-    return (plan.load.warmup + counted) / samples
+        records = places * math.ceil((plan.load.duration_s or 0.0) / ANSWER_S)
+    return (plan.load.warmup + records) / samples
 
 
 def _offered_s(plan: Plan, requests: int, concurrency: int) -> float:
@@ -170,3 +175,62 @@ def _duration_s(plan: Plan, entries: Sequence[EntryForecast]) -> float:
         accounts[entry.account] = accounts.get(entry.account, 0.0) + foreseen.duration_s
     at_once = plan.vendor_concurrency or len(accounts) or 1
     return max([*accounts.values(), math.fsum(accounts.values()) / at_once], default=0.0)
+
+
+def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
+    """The forecast in words: the tasks, three lines for each vendor, the totals and what they assume."""
+    plan = prepared.plan
+    for each in prepared.evaluations:
+        times = "as often as time allows" if plan.load.is_timed else counted(plan.repeat, "time")
+        yield f"{each.kind.name}: {counted(len(each.task.samples), 'sample')} of {each.dataset.name}, sent {times}"
+    if load := StoredLoad.of(plan.load):
+        yield f"load: {load}"
+    for entry, own in zip(plan.entries, foreseen.entries, strict=True):
+        baseline = " (baseline)" if entry.is_baseline else ""
+        key = f"key from {entry.key_name}" if entry.key_name else "no key"
+        address = f"{entry.endpoint.base_url} ({entry.wire})"
+        yield f"{entry.model} / {entry.label}{baseline}: {address}, {entry.endpoint.model_id}, {key}"
+        at_once = f"at most {own.concurrency}" if own.is_open else str(own.concurrency)
+        requests = counted(f"{own.requests:,}", "request")
+        yield f"  {requests}, {at_once} at a time, about {_duration(own.duration_s)}, {_money(own)}"
+        yield f"  about {own.input_tokens:,} tokens in and {own.output_tokens:,} out"
+    money = "unknown price"
+    if foreseen.unpriced < len(foreseen.entries):
+        more = f" and {counted(foreseen.unpriced, 'vendor')} without a known price" if foreseen.unpriced else ""
+        money = f"about {usd(foreseen.cost_usd)}{more}" if foreseen.cost_usd else "free"
+    requests = counted(f"{foreseen.requests:,}", "request")
+    yield f"total: {requests}, up to {foreseen.retries} retries each, about {_duration(foreseen.duration_s)}, {money}"
+    if foreseen.max_requests is not None:
+        yield f"--max-requests stops the run after {foreseen.max_requests:,} requests, retries included"
+    if foreseen.max_cost_usd is not None:
+        yield f"--max-cost stops the run at about {usd(foreseen.max_cost_usd)}"
+    is_compared = any(each.kind.compares for each in prepared.evaluations)
+    if is_compared and foreseen.compared is None:
+        has_baseline = any(entry.is_baseline for entry in plan.entries)
+        what = "set --baseline-repeats 2" if has_baseline else "it needs a baseline (`is_baseline: true`)"
+        yield f"verdict: no comparison; {what}"
+    elif is_compared and foreseen.compared is not None and foreseen.compared < ENOUGH_SAMPLES:
+        samples = counted(foreseen.compared, "sample")
+        yield f"verdict: no vendor can be recommended with {samples}; use {ENOUGH_SAMPLES} or more"
+    yield (
+        f"assumptions: {BYTES_PER_TOKEN:g} bytes a token; {ANSWER_TOKENS} tokens and {ANSWER_S:g} s an answer; "
+        "no caching, no tool calls that lead to further requests"
+    )
+    yield "nothing was sent"
+
+
+def _money(estimate: EntryForecast) -> str:
+    if estimate.price is None or estimate.cost_usd is None:
+        return "unknown price (add `price:` to the entry)"
+    if estimate.price.source == "simulated":
+        return "free"
+    return f"about {usd(estimate.cost_usd)} (price: {estimate.price.source})"
+
+
+def _duration(seconds: float) -> str:
+    """``38 s``, ``2 min 5 s`` or ``1 h 02 min``."""
+    hours, rest = divmod(round(seconds), 3600)
+    if hours:
+        return f"{hours} h {rest // 60:02} min"
+    minutes, rest = divmod(rest, 60)
+    return " ".join([f"{minutes} min"] * (minutes > 0) + [f"{rest} s"] * (rest > 0 or not minutes))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from vendor_verifier.config.env_file import read_environment, read_variables
+from vendor_verifier.config.document import read_environment, read_variables
 from vendor_verifier.config.secret_text import expand, references
 from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.lazy_import import registered

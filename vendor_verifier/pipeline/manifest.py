@@ -101,7 +101,7 @@ def new_manifest(run: str, prepared: Prepared) -> Manifest:
             for each, task in zip(prepared.evaluations, plan.tasks, strict=True)
         ],
         settings=StoredSettings(**sent),
-        score=prepared.score,
+        score=prepared.configuration.score,
         warnings=list(plan.warnings),
         redacted=plan.redact_content,
     )

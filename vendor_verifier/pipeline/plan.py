@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,11 +19,9 @@ from msgspec import structs
 
 from vendor_verifier.config.load import Configuration, load_config
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import placing, stated_options
+from vendor_verifier.config.suite_options import placing
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.findings.gates import parse_gate, parse_slo, read_conditions
-from vendor_verifier.pipeline.suites import Evaluation, check_rank_metrics, evaluations_of
-from vendor_verifier.records.manifest import ScoreRequest
+from vendor_verifier.pipeline.suites import Evaluation, evaluations_of
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, Price, RetryRules
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES
@@ -49,8 +46,8 @@ MOST_PLACES = 10_000
 class Prepared:
     """Everything decided before the first request.
 
-    ``options`` are what was said, with the settings that evaluations bring. ``score`` are the settings of scoring, the
-    configuration's gates included. ``scrubber`` removes the secrets that must never be written anywhere.
+    ``options`` are what was said, with the settings that evaluations bring. ``scrubber`` removes the secrets that must
+    never be written anywhere.
     """
 
     options: RunOptions
@@ -58,7 +55,6 @@ class Prepared:
     evaluations: Sequence[Evaluation]
     configuration: Configuration
     wires: Mapping[str, Wire]
-    score: ScoreRequest
     scrubber: Scrubber = field(repr=False)
 
 
@@ -66,17 +62,16 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     """Read and check everything the run needs.
 
     Raises:
-        ConfigError: config.yaml or .env, all problems at once.
-        ProblemsError: the shape of the load, suites or their options, the settings of the model.
+        ConfigError: config.yaml, .env or the options, all problems at once.
+        ProblemsError: the samples that the options choose, or what is asked for and cannot be counted.
         DataError: a sample file, all bad lines at once.
         UsageError: the workers cannot be used, or the wires lack something.
     """
-    configuration = load_config(options, environ, require_keys=require_keys, further=_stated_problems)
-    options = configuration.options
-    load, question_seed = read_load(options), _question_seed(options)
-    stated, stated_at = stated_options(options.suites, configuration.suites, options, configuration.suite_places)
-    with placing(stated_at):
-        evaluations, warnings = evaluations_of(stated, options, configuration.variables, question_seed)
+    configuration = load_config(options, environ, require_keys=require_keys)
+    options, load = configuration.options, configuration.load
+    question_seed = _question_seed(options)
+    with placing(configuration.suite_places):
+        evaluations, warnings = evaluations_of(configuration.suites, options, configuration.variables, question_seed)
     for each in evaluations:
         if each.hooks.request_concurrency and not options.request_concurrency:
             options = options.model_copy(update={"request_concurrency": each.hooks.request_concurrency})
@@ -109,13 +104,13 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         workers=check_workers(options.workers, entries),
     )
     scrubber = Scrubber(configuration.secrets.union(*(each.hooks.secrets for each in evaluations)), plan.names)
-    return Prepared(options, plan, evaluations, configuration, wires, _score(options, configuration), scrubber)
+    return Prepared(options, plan, evaluations, configuration, wires, scrubber)
 
 
 def _warned_of(options: RunOptions, entries: Sequence[Entry], configuration: Configuration) -> Iterator[str]:
     """Warnings of plugins, and of entries that a flag does not reach."""
-    for plugin in configuration.registry.broken:
-        yield f"Vendor plugin {plugin.source} cannot be used: {plugin.error}"
+    for source, error in configuration.registry.broken.items():
+        yield f"Vendor plugin {source} cannot be used: {error}"
     own = [entry for entry in entries if entry.concurrency not in (None, options.request_concurrency)]
     if options.request_concurrency is not None and own:
         words = ", ".join(f"{entry.model} / {entry.label} {entry.concurrency}" for entry in own)
@@ -144,69 +139,12 @@ def _question_seed(options: RunOptions) -> int:
     return secrets.randbits(53)
 
 
-def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
-    """The settings of scoring: the gates and SLOs of the configuration, those of a model, then those of the flags."""
-    gates = {model: tuple(text for text, _ in stated) for model, stated in configuration.gates.items()}
-    everybody = gates.pop(None, ())
-    return ScoreRequest(
-        options.undecided,
-        options.schema_policy,
-        options.rank_metric,
-        (*everybody, *options.gate),
-        options.baseline_f1,
-        model_gates={str(model): (*everybody, *own, *options.gate) for model, own in gates.items()},
-        slos=(*(text for text, _ in configuration.slos), *options.slo),
-    )
-
-
-def _stated_problems(configuration: Configuration) -> Iterator[Problem]:
-    """All that is wrong with the load, gates, SLOs and options of evaluations, of the file and of the command line."""
-    options = configuration.options
-    gates = [*chain(*configuration.gates.values()), *((text, Problem("", key="--gate")) for text in options.gate)]
-    slos = [*configuration.slos, *((text, Problem("", key="--slo")) for text in options.slo)]
-    for step in (
-        lambda: read_load(options),
-        lambda: check_rank_metrics(options.rank_metric, options.suites),
-        lambda: read_conditions(gates, lambda text: parse_gate(text, options.suites)),
-        lambda: read_conditions(slos, lambda text: [parse_slo(text)]),
-        lambda: stated_options(options.suites, configuration.suites, options, configuration.suite_places),
-    ):
-        try:
-            step()
-        except ProblemsError as error:
-            yield from error.problems
-
-
-def read_load(options: RunOptions) -> LoadShape:
-    """The requested load shape."""
-    if problems := list(_problems(options)):
-        raise ProblemsError(problems)
-    return LoadShape(
-        request_rate=options.request_rate,
-        arrival=options.arrival or "constant",
-        ramp_up_s=options.ramp_up,
-        warmup=options.warmup,
-        duration_s=options.duration,
-    )
-
-
 def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int:
     """Requests in flight per account: as stated, else 5, else in an open loop as many as this system has files for."""
     if stated is not None or not load.is_open:
         return PLACES if stated is None else stated
     accounts = len({entry.account for entry in entries}) or 1
     return max(1, min(MOST_PLACES, most_connections() // accounts))
-
-
-def _problems(options: RunOptions) -> Iterator[Problem]:
-    if options.arrival is not None and options.request_rate is None:
-        words = "says how requests of a rate follow each other; add --request-rate, or leave it out"
-        yield Problem(words, key="run.arrival")
-    if options.duration is not None and options.repeat != 1:
-        yield Problem("decides how often samples are asked; leave out --repeat", key="--duration")
-    if options.duration is not None and options.incremental:
-        words = "such a run is one stretch of time and cannot be gone on with; start a new one"
-        yield Problem(words, key="--duration")
 
 
 def asked_entries(

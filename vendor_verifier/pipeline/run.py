@@ -204,7 +204,7 @@ def _new(folder: RunFolder, prepared: Prepared) -> Manifest:
 
 def _resumed(folder: RunFolder, prepared: Prepared) -> Manifest:
     """The manifest of the run to resume, with the gates and SLOs that are stated now."""
-    score, manifest = prepared.score, folder.read_manifest()
+    score, manifest = prepared.configuration.score, folder.read_manifest()
     refuse_other_plan(folder, manifest, new_manifest(manifest.run, prepared))
     kept = manifest.score
     if score.gates or score.model_gates:

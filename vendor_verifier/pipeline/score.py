@@ -13,12 +13,13 @@ from typing import Any
 from msgspec import structs, to_builtins
 
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import build_suite
+from vendor_verifier.config.suite_options import build_suite, rank_problems
+from vendor_verifier.errors import ProblemsError
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.gates import judge_gates, read_gates, read_slos
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.manifest import stored_manifest
-from vendor_verifier.pipeline.suites import check_rank_metrics, rejudged
+from vendor_verifier.pipeline.suites import rejudged
 from vendor_verifier.records.manifest import Manifest, ScoreRequest
 from vendor_verifier.records.record import Record, Score
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
@@ -192,7 +193,8 @@ def _judged(
 
 def check_score(score: ScoreRequest, suites: Sequence[str]) -> None:
     """Refuse rank metrics that are no score, and gates and SLOs that cannot be read, before records are read."""
-    check_rank_metrics(score.rank_metrics, suites)
+    if problems := rank_problems(score.rank_metrics, suites):
+        raise ProblemsError(problems)
     for texts in (score.gates, *score.model_gates.values()):
         read_gates(texts, suites)
     read_slos(score.slos)

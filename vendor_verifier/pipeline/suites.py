@@ -162,12 +162,3 @@ def refuse_options_of_asking(stated: Mapping[str, SuiteOptions]) -> None:
             problems.append(Problem(words, key=f"suites.{suite}.{name}"))
     if problems:
         raise ProblemsError(problems)
-
-
-def check_rank_metrics(metrics: Sequence[str], suites: Sequence[str]) -> None:
-    """Check that every rank metric that is a suite's score belongs to a suite that takes part and has one."""
-    able = [name for name in suites if known_suite(name).ranks_by is not None]
-    for metric in metrics:
-        if metric not in able:
-            which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"
-            raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="run.rank_metric")])

@@ -46,7 +46,7 @@ def capacity_command(
     Exit codes: 0 done, 1 a vendor misses a limit without load or holds less than --at-least, 3 a budget, a stopped
     vendor or this machine ended a sweep before that was known.
     """
-    from vendor_verifier.config.env_file import read_environment
+    from vendor_verifier.config.document import read_environment
     from vendor_verifier.config.load import NO_F1
     from vendor_verifier.features.capacity.sweep import read_limits, sweep_vendors
     from vendor_verifier.pipeline.plan import prepare

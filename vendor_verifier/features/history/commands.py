@@ -15,10 +15,10 @@ import pandas as pd
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.cli.options import Display, Settings
 from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.cli.progress import progress
-from vendor_verifier.config.env_file import read_environment, read_variables
+from vendor_verifier.cli.run import Display, Settings
+from vendor_verifier.config.document import read_environment, read_variables
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.features.history import compare, database, nightly
