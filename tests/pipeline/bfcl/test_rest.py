@@ -16,7 +16,7 @@ from vendor_verifier.records.record import Record, Score, TurnRecord
 from vendor_verifier.records.request import HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.store import RunFolder, encode_record
-from vendor_verifier.suites.bfcl.replies import read_reply
+from vendor_verifier.suites.bfcl.checker import read_reply
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 KEY = "real-key-0123456789"

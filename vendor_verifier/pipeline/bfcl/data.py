@@ -41,8 +41,8 @@ from vendor_verifier.suites.bfcl.categories import (
     not_run_reason,
 )
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
+from vendor_verifier.suites.bfcl.checker import Reply, read_reply
 from vendor_verifier.suites.bfcl.multi_turn import Services
-from vendor_verifier.suites.bfcl.replies import Reply, read_reply
 from vendor_verifier.suites.bfcl.rows import read_category
 from vendor_verifier.suites.bfcl.suite import rest_key
 from vendor_verifier.transport.client import FastTransport

@@ -1,4 +1,4 @@
-"""One row's calls against its possible answers, with bfcl_eval's verdicts and error types.
+"""The calls of a reply, and their check against a row's possible answers, with bfcl_eval's verdicts and error types.
 
 The parts of the category's *name* decide: ``relevance`` asks only whether a call was made, ``parallel`` matches in any
 order, ``multiple`` finds the document by the answer's name, everything else takes the first.
@@ -6,10 +6,14 @@ order, ``multiple`` finds the document by the answer's name, everything else tak
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
+from vendor_verifier.records.record import Attempt
 from vendor_verifier.suites.bfcl.categories import Language, is_relevance, language_of
 from vendor_verifier.suites.bfcl.check_value import (
     VALID,
@@ -19,11 +23,50 @@ from vendor_verifier.suites.bfcl.check_value import (
     invalid,
     uncheckable,
 )
+from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
+from vendor_verifier.suites.calls import same_value
 
 _WRONG_LANGUAGE = {"java": "type_error:java", "javascript": "type_error:js"}
 Functions = Sequence[dict[str, Any]]
 Answers = Sequence[dict[str, Any]]
+Outcome = Literal["error", "calls", "unparsable", "text", "no_call"]
+Call = tuple[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's answer. ``calls`` are ``{name: arguments}``, of ``unparsable`` ones as far as they are JSON."""
+
+    outcome: Outcome
+    calls: list[dict[str, dict[str, Any]]] = field(default_factory=list)
+    reason: str | None = None
+
+    @property
+    def named_calls(self) -> list[Call]:
+        """(name, arguments) of each call, in order."""
+        return [(name, arguments) for call in self.calls for name, arguments in call.items()]
+
+
+def read_reply(attempt: Attempt) -> Reply:
+    """The reply of one final attempt. Calls with neither name nor arguments are no calls."""
+    response = attempt.response
+    if response is None or not attempt.succeeded:
+        failure = attempt.failure
+        return Reply("error", reason=f"{failure.kind}: {failure.message}" if failure else "no answer")
+    calls = [call for call in response.tool_calls if call.name or call.arguments.strip()]
+    if not calls:
+        return Reply("text" if response.text else "no_call")
+    read: list[dict[str, dict[str, Any]]] = []
+    for call in calls:
+        try:
+            arguments = json.loads(call.arguments)
+        except (ValueError, RecursionError) as error:
+            return Reply("unparsable", reason=f"arguments of {call.name!r} are not JSON: {error}"[:300])
+        read.append({call.name: arguments})
+    if any(type(arguments) is not dict for call in read for arguments in call.values()):
+        return Reply("unparsable", read, "the arguments of a call are no object")
+    return Reply("calls", read)
 
 
 def check(
@@ -183,3 +226,21 @@ def refuse_uncheckable(category: str, functions: Functions, answers: Answers) ->
             expected_type(parameter, details, language_of(category))
     for answer in answers:
         _read_answer(answer)
+
+
+def exact_match(wanted: Sequence[Call], reply: Reply) -> dict[str, float]:
+    """``function_name_accuracy`` and ``function_name_and_args_accuracy`` of one row, each 1.0 or 0.0.
+
+    The first asks for the same names as often as wanted, the second for the same calls, in any order. Dots equal
+    underscores in names, ``1`` equals ``1.0``, ``true`` equals neither. A reply that cannot be read has 0.0 in both.
+    """
+    made = reply.named_calls
+    readable = reply.outcome not in ("error", "unparsable")
+    names = readable and Counter(sent_name(name) for name, _ in wanted) == Counter(sent_name(name) for name, _ in made)
+    left = list(made)
+    for name, arguments in wanted:
+        for place, call in enumerate(left):
+            if sent_name(call[0]) == sent_name(name) and same_value(call[1], arguments):
+                del left[place]
+                break
+    return {"function_name_accuracy": float(names), "function_name_and_args_accuracy": float(names and not left)}

@@ -20,7 +20,7 @@ from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid, uncheckable
-from vendor_verifier.suites.bfcl.replies import Reply, read_reply
+from vendor_verifier.suites.bfcl.checker import Reply, read_reply
 from vendor_verifier.suites.calls import reply_with_calls
 
 STEP_LIMIT = 20

@@ -18,10 +18,9 @@ from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, da
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source, numbered
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
-from vendor_verifier.suites.bfcl.checker import refuse_uncheckable
+from vendor_verifier.suites.bfcl.checker import Call, refuse_uncheckable
 from vendor_verifier.suites.bfcl.function_docs import sent_name, tools_of
 from vendor_verifier.suites.bfcl.multi_turn import read_expected_call
-from vendor_verifier.suites.bfcl.replies import Call
 from vendor_verifier.suites.calls import first_problem, read_calls, same_value
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")

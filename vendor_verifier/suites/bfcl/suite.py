@@ -18,9 +18,8 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import Play
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST, expand, is_relevance, not_run_reason
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
-from vendor_verifier.suites.bfcl.checker import check
+from vendor_verifier.suites.bfcl.checker import Reply, check, exact_match, read_reply
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, Services, check_conversation, converse
-from vendor_verifier.suites.bfcl.replies import Reply, exact_match, read_reply
 
 _GIVEN = {"is_option": False}
 
