@@ -5,7 +5,7 @@ The bounds of numbers hold for records that are read: a damaged or forged line m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -279,6 +279,15 @@ class Record(msgspec.Struct, frozen=True):
 def supersedes(new: Record, old: Record) -> bool:
     """Whether ``new`` replaces ``old`` under the same key: a success replaces a failure, else the first stays."""
     return new.succeeded and not old.succeeded
+
+
+def standing(records: Iterable[Record]) -> list[Record]:
+    """The record that counts under each key, in the order in which the keys first came."""
+    kept: dict[RecordKey, Record] = {}
+    for record in records:
+        if record.key not in kept or supersedes(record, kept[record.key]):
+            kept[record.key] = record
+    return list(kept.values())
 
 
 class Exchange(msgspec.Struct, frozen=True):

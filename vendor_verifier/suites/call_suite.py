@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from msgspec import structs
+from pydantic import Field
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Attempt, Decision, Response, Score
@@ -82,13 +83,13 @@ def next_turn(turn: Turn, response: Response, answered: Answered, texts: Sequenc
 class CallSuite:
     """The options of every evaluation of tool calls; subclasses score an answer.
 
-    ``max_iterations`` is the greatest number of turns per sample. Raises UsageError for options that cannot be meant.
+    ``max_iterations`` is the greatest number of turns per sample. Raises UsageError for a prompt without a question.
     """
 
     name: str
     answer_format: Literal["auto", "native", "text"] = "auto"
     agent_prompt: str | None = None
-    max_iterations: int = 1
+    max_iterations: Annotated[int, Field(ge=1)] = 1
     # The keys of ``Score.values``.
     VALUES: ClassVar[tuple[str, ...]] = ()
     # Why an answer cannot be scored where no call is expected.
@@ -97,12 +98,8 @@ class CallSuite:
     READS_PROSE: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.answer_format not in ("auto", "native", "text"):
-            raise UsageError(f"{self.name}: answer_format must be auto, native or text, read {self.answer_format!r}")
         if self.agent_prompt is not None and PLACEHOLDER not in self.agent_prompt:
-            raise UsageError(f"{self.name}: agent_prompt has no {PLACEHOLDER}, so the question would not be asked")
-        if self.max_iterations < 1:
-            raise UsageError(f"{self.name}: max_iterations must be at least 1, read {self.max_iterations}")
+            raise UsageError(f"agent_prompt has no {PLACEHOLDER}, so the question would not be asked")
 
     def evaluate(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
         """The details of a whole answer; values are read from it by name."""

@@ -14,8 +14,10 @@ import unicodedata
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
 from msgspec import structs
+from pydantic import Field
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.failures import SETTLED
@@ -114,15 +116,12 @@ class ProbesSuite:
     """
 
     name: str = NAME
-    questions: int = QUESTIONS
-    repeats: int = REPEATS
+    questions: Annotated[int, Field(ge=2, le=QUESTIONS)] = QUESTIONS
+    repeats: Annotated[int, Field(ge=2, le=1_000)] = REPEATS
     lengths: str = LENGTHS
 
     def __post_init__(self) -> None:
         read_lengths(self.lengths)
-        for option, value, most in (("questions", self.questions, QUESTIONS), ("repeats", self.repeats, 1_000)):
-            if not 2 <= value <= most:
-                raise UsageError(f"{self.name}: {option} must be from 2 to {most}, not {value}")
 
     def play(self, sample: Sample) -> Generator[Turn, Attempt, Judgement]:
         """Ask with reasoning switched off where wire and vendor can, so that the first token is a visible one."""
@@ -280,7 +279,7 @@ def read_lengths(text: str) -> tuple[int, ...]:
         number = re.fullmatch(r"(\d{1,7})(k?)", word.strip().lower())
         tokens = int(number[1]) * (1_000 if number[2] else 1) if number else 0
         if not 500 <= tokens <= _LONGEST:
-            raise UsageError(f"probes: lengths must be numbers of tokens from 500 on, such as 8k,32k; not {word!r}")
+            raise UsageError(f"lengths must be numbers of tokens from 500 on, such as 8k,32k; not {word!r}")
         found.add(tokens)
     return tuple(sorted(found))
 

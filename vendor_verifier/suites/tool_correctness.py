@@ -36,7 +36,7 @@ class ToolCorrectnessMetric:
 
     def __post_init__(self) -> None:
         if not isinstance(self.threshold, (int, float)) or not 0 <= self.threshold <= 1:
-            raise UsageError(f"tool_correctness: threshold must be a number from 0 to 1, read {self.threshold!r}")
+            raise UsageError(f"threshold must be a number from 0 to 1, read {self.threshold!r}")
 
     def score(self, expected: Sequence[Call], called: Sequence[Call]) -> ToolCorrectness:
         """The share of expected calls that were made. Where nothing is expected, only no call at all is right."""

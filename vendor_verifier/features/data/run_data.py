@@ -19,7 +19,7 @@ from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_l
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
-from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.record import Record, standing
 from vendor_verifier.records.results import Report
 from vendor_verifier.reports.escape import spreadsheet_text
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
@@ -196,11 +196,8 @@ class RunData:
 
     def _numbered_records(self) -> Iterator[tuple[int, Record]]:
         """Every record of the frame, read again, with the index of its row."""
-        kept: dict[Row, Record] = {}
-        for record in self._folder.read_records(lambda _line, _reason: None):
-            key = _key(0, record)[1:]
-            if key not in kept or supersedes(record, kept[key]):
-                kept[key] = record
+        records = standing(self._folder.read_records(lambda _line, _reason: None))
+        kept = {_key(0, record)[1:]: record for record in records}
         for row in self.records[KEY].itertuples(name=None):
             yield row[0], kept[row[1:]]
 

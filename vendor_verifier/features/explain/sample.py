@@ -14,7 +14,7 @@ from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import SIMULATED, Entry
-from vendor_verifier.records.record import Record, Score, supersedes
+from vendor_verifier.records.record import Record, Score, standing
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.registry import WIRES, find_vendors
@@ -77,14 +77,10 @@ def explain_sample(folder: RunFolder, entries: Sequence[tuple[str, str]], name: 
 def read_answers(folder: RunFolder, model: str, questions: Iterable[Question]) -> dict[Question, list[Record]]:
     """All records of a model to these samples; of two under one key the one that counts."""
     chosen = frozenset(questions)
-    kept: dict[object, Record] = {}
-    for record in folder.read_records(lambda _line, _reason: None) if chosen else ():
-        if record.model == model and (record.suite, record.sample) in chosen:
-            before = kept.get(record.key)
-            if before is None or supersedes(record, before):
-                kept[record.key] = record
+    records = folder.read_records(lambda _line, _reason: None) if chosen else ()
+    asked = (each for each in records if each.model == model and (each.suite, each.sample) in chosen)
     found: dict[Question, list[Record]] = {}
-    for record in kept.values():
+    for record in standing(asked):
         found.setdefault((record.suite, record.sample), []).append(record)
     return found
 

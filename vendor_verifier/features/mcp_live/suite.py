@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import structs
+from pydantic import Field
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.secret_text import has_known_form
@@ -50,7 +51,7 @@ class McpLiveSuite(MCPToolBenchSuite):
     """
 
     name: str = "mcp_live"
-    max_iterations: int = 10
+    max_iterations: Annotated[int, Field(ge=1)] = 10
     server: str | tuple[str, ...] | None = None
     allow: str | tuple[str, ...] = ()
     environment: str | tuple[str, ...] = ()

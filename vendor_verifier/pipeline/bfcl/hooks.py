@@ -22,7 +22,7 @@ from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.records.failures import NOT_CHARGED
 from vendor_verifier.records.manifest import StoredTask
-from vendor_verifier.records.record import Record, Score, supersedes
+from vendor_verifier.records.record import Record, Score, standing
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.answer import MOST_DISCARDED, is_late, lateness_ns
 from vendor_verifier.store import RunFolder
@@ -131,13 +131,9 @@ def _results(
 ) -> dict[str, dict[str, list[VendorResult]]]:
     """Model → task → results of its vendors, categories in the order of the samples."""
     suite = ready_suite(SUITE, task.options, samples, folder)
-    standing: dict[object, Record] = {}
-    for record in folder.read_records(lambda _line, _reason: None):
-        known = standing.get(record.key)
-        if record.suite == SUITE and (known is None or supersedes(record, known)):
-            standing[record.key] = record
     of_sample: dict[str, list[Record]] = {}
-    for record in standing.values():
+    records = folder.read_records(lambda _line, _reason: None)
+    for record in standing(each for each in records if each.suite == SUITE):
         failure = next((final.failure for final in record.finals if final.failure is not None), None)
         if record.turns and (failure is None or failure.kind not in NOT_CHARGED):
             of_sample.setdefault(record.sample, []).append(record)

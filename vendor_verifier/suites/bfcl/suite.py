@@ -42,7 +42,7 @@ class BfclSuite:
 
     def __post_init__(self) -> None:
         if not expand([self.category]):
-            raise UsageError(f"{self.name}: category is empty")
+            raise UsageError("category is empty")
 
     def play(self, sample: Sample) -> Play:
         """Yield each turn to send, take its final attempt, and return the judgement."""
