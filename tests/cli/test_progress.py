@@ -14,6 +14,7 @@ from made_values import answer, failure
 import vendor_verifier.cli.progress as progress_module
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.pipeline.run import Work
+from vendor_verifier.records.plan import Price
 from vendor_verifier.records.record import Usage
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,7 @@ def test_a_line_has_failures_and_cost(capsys: pytest.CaptureFixture[str], monkey
     """Cost is the vendor's figure, else by price, and never 0."""
     monkeypatch.setattr(progress_module, "_LINE_EVERY_S", 0.0)
     with progress(quiet=False, verbose=False) as watcher:
-        watcher.started({A: Work(3, 90, lambda usage: float(usage.output or 0)), B: Work(2, 0)})
+        watcher.started({A: Work(3, 90, Price(0, 1e6)), B: Work(2, 0)})
         for record in (answer("b"), answer("a", usage=Usage(1, 7, cost_usd=2.0)), answer("a", usage=Usage(1, 3))):
             watcher.finished(record)
         for record in (failure("a"), answer("b")):

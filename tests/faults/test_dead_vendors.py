@@ -16,7 +16,7 @@ from made_values import replace
 from workbench import ONCE, Bench, free_port
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.records.plan import Entry, RetryRules
+from vendor_verifier.records.plan import Entry, Price, RetryRules
 from vendor_verifier.records.record import Attempt, Failure, Response, Usage
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.budgets import Spending
@@ -88,13 +88,10 @@ async def test_costs_end_a_run(server: FaultServer, count: int) -> None:
     usage = event({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 100}})
     refusal = say(whole({}, 500, retry_after=LONG_S))
     server.answer = lambda seen: refusal if seen.vendor == "waiting" else say(stream(text("hello"), usage, DONE))
-    both = [entry(server, "a"), entry(server, "waiting")]
+    both = [entry(server, "a", price=Price(1_000, 1_000)), entry(server, "waiting")]
     limit, retry = {1: 0.1, 40: 1.0}[count], RetryRules(1, LONG_S)
     with anyio.fail_after(PATIENCE_S):
-        ran = await run(
-            both, count, costs={("model", "a"): lambda told: ((told.input or 0) + (told.output or 0)) / 1000},
-            request_concurrency=3, max_cost_usd=limit, retry=retry,
-        )  # fmt: skip
+        ran = await run(both, count, request_concurrency=3, max_cost_usd=limit, retry=retry)
     assert min(5, count) <= len(ran.records) <= 5 + 3
     assert ran.end is not None
     assert ran.end.limit is not None
@@ -114,12 +111,8 @@ async def test_costs_end_a_run(server: FaultServer, count: int) -> None:
 )
 def test_what_an_attempt_costs(attempt: Attempt, cost: float) -> None:
     """As reported, else by tokens, else by length; what was refused costs nothing, what was cut does."""
-
-    def priced(usage: Usage) -> float | None:
-        return None if usage.input is None or usage.output is None else float(usage.input + usage.output)
-
-    spending = Spending(max_cost_usd=1e9, costs={("model", "a"): priced})
-    one = Entry("model", "a", "plain", Endpoint("http://127.0.0.1:1", "m"), "openai", "a")
+    spending = Spending(max_cost_usd=1e9)
+    one = Entry("model", "a", "plain", Endpoint("http://127.0.0.1:1", "m"), "openai", "a", price=Price(1e6, 1e6))
     spending.pay(one, attempt, 300)
     assert spending.cost_usd == cost
 

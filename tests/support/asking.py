@@ -16,7 +16,6 @@ from vendor_verifier.records.request import Endpoint, ToolRunner, Turn
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES
-from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.queue import Part, Target, WorkQueue
 from vendor_verifier.suites import Suite
@@ -132,12 +131,12 @@ class Ran:
 async def run(
     entries: Sequence[Entry], count: int = 10, into: Ran | None = None, *, suite: Suite | None = None,
     wires: Mapping[str, Wire] | None = None, tools: ToolRunner | None = None,
-    costs: Mapping[tuple[str, str], CostOf] | None = None, **plan: Any,
+    **plan: Any,
 ) -> Ran:  # fmt: skip
     """Run ``count`` samples against ``entries``; further arguments are the plan's. Quick retries by default."""
     ran = into or Ran()
     asked = samples(count)
     whole = plan_of(entries, asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
     work = queue_of(entries, asked, [whole.repeat_of(one) for one in entries], suite, wires)
-    ran.end = await run_local(whole, work, "run", ran.records.extend, Scrubber([KEY]), costs, tools)
+    ran.end = await run_local(whole, work, "run", ran.records.extend, Scrubber([KEY]), tools)
     return ran

@@ -12,11 +12,12 @@ import msgspec
 
 from vendor_verifier.cli.output import say
 from vendor_verifier.pipeline.run import Name, Work, is_answered
+from vendor_verifier.records.plan import Price
 from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import quantity, usd
-from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.answer import Answer, is_billed, reported_usage
+from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.text import counted
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Count(msgspec.Struct):
 
     due: int | None
     done: int
-    cost_of: CostOf | None = None
+    price: Price | None = None
     failed: int = 0
     cost_usd: float | None = None
     timed: int = 0
@@ -48,7 +49,7 @@ class Count(msgspec.Struct):
                 self.timed, self.waited_ms = self.timed + 1, self.waited_ms + first_ms
         for attempt in (attempt for turn in record.turns for attempt in turn.attempts if is_billed(attempt)):
             usage = reported_usage(attempt)
-            cost = self.cost_of(usage) if usage.cost_usd is None and self.cost_of else usage.cost_usd
+            cost = cost_usd(usage, self.price) if usage.cost_usd is None and self.price else usage.cost_usd
             if cost is not None:
                 self.cost_usd = (self.cost_usd or 0.0) + cost
 
@@ -74,8 +75,8 @@ class Lines(Silent):
 
     def started(self, work: Mapping[Name, Work]) -> None:
         self._next_s = time.monotonic() + _LINE_EVERY_S
-        for name, (due, done, cost_of) in work.items():
-            self.counts[name] = Count(None if due is None else done + due, done, cost_of)
+        for name, (due, done, price) in work.items():
+            self.counts[name] = Count(None if due is None else done + due, done, price)
         total = self.total()
         words = "sending until the time is over"
         words = words if total.due is None else f"{counted(total.due - total.done, 'request')} to send"

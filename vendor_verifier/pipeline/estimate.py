@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
-from msgspec import structs
 
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.records.manifest import StoredLoad
@@ -135,7 +134,7 @@ def _entry(entry: Entry, plan: Plan, samples: int, questions: Sequence[tuple[int
         output_tokens=outputs,
         duration_s=max(_offered_s(plan, requests, concurrency), *paced_s, 0.0),
         price=price,
-        cost_usd=_cost(price, requests, inputs, outputs),
+        cost_usd=None if price is None else cost_usd(Usage(inputs, output=outputs), price, requests),
     )
 
 
@@ -158,14 +157,6 @@ def _offered_s(plan: Plan, requests: int, concurrency: int) -> float:
     if load.request_rate is not None:
         return requests / load.request_rate + load.ramp_up_s / 2 + ANSWER_S
     return math.ceil(requests / concurrency) * ANSWER_S
-
-
-def _cost(price: Price | None, requests: int, inputs: int, outputs: int) -> float | None:
-    """US dollars for tokens at the list price, none cached, and the fee of every request; None if unknown."""
-    if price is None:
-        return None
-    tokens = cost_usd(Usage(input=inputs, output=outputs), structs.replace(price, request=0.0))
-    return None if tokens is None else tokens + requests * price.request * price.rate
 
 
 def _duration_s(plan: Plan, entries: Sequence[EntryForecast]) -> float:

@@ -18,7 +18,7 @@ from vendor_verifier.config.document import read_environment, read_variables
 from vendor_verifier.config.secret_text import expand, references
 from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.lazy_import import registered
-from vendor_verifier.pipeline.plan import Prepared, costs_of, run_wires, wire_of
+from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Executor
 from vendor_verifier.records.plan import SIMULATED, Entry, Plan
@@ -61,7 +61,7 @@ def send(
     """
     if plan.workers == 1:
         require_proxies(entry.endpoint.base_url for entry in plan.entries)
-        here = partial(run_local, plan, queue, run, emit, prepared.scrubber, costs_of(plan), tools)
+        here = partial(run_local, plan, queue, run, emit, prepared.scrubber, tools)
         return run_to_end(here), Executor("local")
     from vendor_verifier.run.dask import DaskRun, cluster_of
 
@@ -136,7 +136,7 @@ def open_job(job: Job) -> Opened:
     queue = queue_of(plan, find_vendors(job.vendor_paths), run_wires(plan.entries, job.tokenizer_model))
     for key in job.done:
         queue.cross_off(key)
-    return Opened(plan, queue, Scrubber(secrets, job.plan.names), costs_of(plan), environment.get(REGION) or None)
+    return Opened(plan, queue, Scrubber(secrets, job.plan.names), environment.get(REGION) or None)
 
 
 def _needed(entry: Entry) -> list[str]:

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,9 +24,7 @@ from vendor_verifier.pipeline.suites import Evaluation, evaluations_of
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, Price, RetryRules
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES
-from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.queue import check_workers
-from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.store import RunFolder, latest_run
 from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.transport.proxies import is_loopback
@@ -205,15 +202,6 @@ def listed_price(entry: Entry, at: datetime) -> Price | None:
             source=f"genai-prices: {provider.id}/{model.id}" + (", lowest tier" if tiered else ""),
         )
     return None
-
-
-def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
-    """By (model, label) the cost function from usage to US dollars, of entries whose price is known."""
-    return {
-        (entry.model, entry.label): partial(cost_usd, price=entry.price)
-        for entry in plan.entries
-        if entry.price is not None
-    }
 
 
 def run_wires(entries: Sequence[Entry], tokenizer_model: str | None) -> Mapping[str, Wire]:

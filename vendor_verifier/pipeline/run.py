@@ -23,15 +23,14 @@ from vendor_verifier.pipeline.manifest import (
     refuse_other_plan,
     with_ending,
 )
-from vendor_verifier.pipeline.plan import Prepared, costs_of, results_file, run_folder
+from vendor_verifier.pipeline.plan import Prepared, results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
-from vendor_verifier.records.plan import Plan
+from vendor_verifier.records.plan import Plan, Price
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.results import Report
 from vendor_verifier.redaction import redacted_sample
-from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.event_loop import ensure_interruptible, quiet_collector
 from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.run.load import foreseen
@@ -50,22 +49,20 @@ Name = tuple[str, str]
 
 
 class Work(NamedTuple):
-    """The work of a session at one vendor: records due now (None: its speed decides), and done in earlier sessions.
-
-    ``cost_of`` gives an answer's cost where the price is known.
-    """
+    """The work of a session at one vendor: records due now (None: its speed decides), and done in earlier sessions."""
 
     due: int | None
     done: int
-    cost_of: CostOf | None = None
+    price: Price | None = None
 
 
 def work_of(plan: Plan, queue: WorkQueue) -> dict[Name, Work]:
     """The work of a plan by (model, label), given the ``queue`` of its entries."""
-    is_timed, costs = plan.load.is_timed, costs_of(plan)
-    names = [(entry.model, entry.label) for entry in plan.entries]
-    due = [foreseen(plan.load, 0) if is_timed else queue.left_of(target) for target in range(len(names))]
-    return {name: Work(due[at], queue.crossed_of(at), costs.get(name)) for at, name in enumerate(names)}
+    work: dict[Name, Work] = {}
+    for at, entry in enumerate(plan.entries):
+        due = foreseen(plan.load, 0) if plan.load.is_timed else queue.left_of(at)
+        work[entry.model, entry.label] = Work(due, queue.crossed_of(at), entry.price)
+    return work
 
 
 OnRecord = Callable[[Record], None]

@@ -4,13 +4,13 @@ waits."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Usage
+from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.wire.payload import parse_json
 
 MINUTE_S = 60.0
@@ -23,9 +23,6 @@ _BYTES_PER_TOKEN = 4
 _FIRST_ANSWER = 1024
 # A guard of money must err on the side of stopping early: usual text has more bytes a token.
 _BYTES_PER_PAID_TOKEN = 3
-
-# What an attempt cost in US dollars by the vendor's price, given its usage.
-CostOf = Callable[[Usage], float | None]
 
 
 class Ask(msgspec.Struct):
@@ -88,11 +85,10 @@ class Bucket:
 
 @dataclass(slots=True)
 class Spending:
-    """The requests and cost of one execution of a run. ``costs`` price an answer, by (model, label)."""
+    """The requests and cost of one execution of a run."""
 
     max_requests: int | None = None
     max_cost_usd: float | None = None
-    costs: Mapping[tuple[str, str], CostOf] = field(default_factory=dict)
     requests: int = 0
     cost_usd: float = 0.0
     refused: bool = False
@@ -110,22 +106,23 @@ class Spending:
 
         A sending that is to be sent again costs its prompt: whoever closed the connection may have read it before.
         """
-        response, cost_of = attempt.response, self.costs.get((entry.model, entry.label))
+        response, price = attempt.response, entry.price
         usage = response.usage if response is not None else None
         if usage is not None and usage.cost_usd is not None:
             self.cost_usd += usage.cost_usd
             return
         # A request that was refused or never answered is charged by nobody.
         is_free = response is None and attempt.failure is not None and not attempt.resent
-        if self.max_cost_usd is None or cost_of is None or is_free:
+        if self.max_cost_usd is None or price is None or is_free:
             return
-        cost = cost_of(usage) if usage is not None else None
+        cost = cost_usd(usage, price) if usage is not None else None
         if cost is None:
             characters = 0
             if response is not None:
                 characters = len(response.text) + len(response.reasoning)
                 characters += sum(len(call.arguments) for call in response.tool_calls)
-            cost = cost_of(Usage(sent_bytes // _BYTES_PER_PAID_TOKEN, characters // _BYTES_PER_PAID_TOKEN))
+            usage = Usage(sent_bytes // _BYTES_PER_PAID_TOKEN, characters // _BYTES_PER_PAID_TOKEN)
+            cost = cost_usd(usage, price)
         self.cost_usd += cost or 0.0
 
     @property

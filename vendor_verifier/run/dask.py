@@ -336,7 +336,7 @@ def run_job(job: Job, versions: Mapping[str, str], open_job: OpenJob, topic: str
     if own != versions:
         raise UsageError(f"it runs {own} instead of {versions}; install the same on every machine")
     opened = open_job(job)
-    spending = Spending(job.plan.max_requests, job.plan.max_cost_usd, opened.costs)
+    spending = Spending(job.plan.max_requests, job.plan.max_cost_usd)
     task, stop = worker.get_current_task(), StopRequest()
 
     def tell(kind: str, content: Any) -> None:

@@ -18,7 +18,7 @@ from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.budgets import CostOf, Spending
+from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.conversation import Conversation, Emit
 from vendor_verifier.run.event_loop import LoopLag, interruptible
 from vendor_verifier.run.limits import Limiter
@@ -60,20 +60,18 @@ async def run_local(
     run: str,
     emit: Emit,
     scrubber: Scrubber,
-    costs: Mapping[tuple[str, str], CostOf] | None = None,
     tools: ToolRunner | None = None,
     spending: Spending | None = None,
 ) -> RunEnd:
     """Send what is left of ``queue``; ``tools`` runs the real tools that models call.
 
     A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
-    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them.
     ``spending`` counts in place of a count made here, for a caller who looks at it meanwhile.
 
     Raises:
         UsageError: this machine does not let us open as many connections as the plan may need.
     """
-    spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
+    spending = spending or Spending(plan.max_requests, plan.max_cost_usd)
     limiter = Limiter(plan.entries, plan.request_concurrency, spending, gives_way=not plan.load.is_open)
     ensure_descriptors(limiter.places)
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,7 +30,7 @@ from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import RecordKey
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.budgets import CostOf, Spending
+from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.limits import places_of
 from vendor_verifier.suites import Suite
 from vendor_verifier.transport.proxies import is_loopback
@@ -217,7 +217,6 @@ class Opened(NamedTuple):
     plan: Plan
     queue: WorkQueue
     scrubber: Scrubber
-    costs: Mapping[tuple[str, str], CostOf]
     region: str | None
 
 

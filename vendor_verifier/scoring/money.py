@@ -49,12 +49,12 @@ def input_price_usd(price: Price | None, cached_share: float | None) -> float | 
     return price.rate * (price.input * (1 - share) + cached * share)
 
 
-def cost_usd(usage: Usage, price: Price) -> float | None:
-    """US dollars of one attempt; None unless input and output tokens are known or neither is charged for."""
+def cost_usd(usage: Usage, price: Price, requests: int = 1) -> float | None:
+    """US dollars of ``requests`` with this usage together; None unless the tokens that are charged for are known."""
     if (usage.input is None and price.input) or (usage.output is None and price.output):
         return None
     took, gave = usage.input or 0, usage.output or 0
-    return float(_cost(took, min(usage.cached or 0, took), gave, min(usage.reasoning or 0, gave), price, 1))
+    return float(_cost(took, min(usage.cached or 0, took), gave, min(usage.reasoning or 0, gave), price, requests))
 
 
 def costs_usd(frame: pd.DataFrame, price: Price) -> pd.Series[Any]:

@@ -18,7 +18,7 @@ import pandas as pd
 from msgspec import structs
 
 from vendor_verifier.findings.gates import REQUEST_METRICS, Gate, GateError, meets, parse_gate
-from vendor_verifier.pipeline.plan import Prepared, costs_of, places
+from vendor_verifier.pipeline.plan import Prepared, places
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.reports.escape import plain
@@ -124,7 +124,7 @@ def sweep_vendors(
         ProblemsError: there is a cost limit, and the price of a vendor is not known.
         StorageError: the disk refused a write.
     """
-    spending = Spending(max_cost_usd=max_cost, costs=costs_of(prepared.plan))
+    spending = Spending(max_cost_usd=max_cost)
     for number, entry in enumerate(prepared.plan.entries, 1):
         own = folder / f"{number:02}-{re.sub(r'[^A-Za-z0-9.-]', '_', entry.label)}"
         found = _sweep(prepared, entry, levels, limits, own, spending, progress)
