@@ -11,10 +11,11 @@ import pytest
 import yaml
 
 from vendor_verifier.cli.main import run_app
+from vendor_verifier.config.entries import MODEL_IDS
 from vendor_verifier.config.load import load_config
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.schema import json_schema
-from vendor_verifier.registry import MODEL_IDS, find_vendors
+from vendor_verifier.registry import find_vendors
 
 NAMES = ("config.yaml", ".env", ".gitignore", "config.schema.json")
 REAL_MODELS = sorted(name for name in MODEL_IDS if not name.startswith("simulated"))

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from vendor_verifier.config.suite_options import TaskOptions
+from vendor_verifier.config.suite_options import suite_options
 from vendor_verifier.pipeline.datasets import load_dataset, suite_dataset
 from vendor_verifier.records.record import Attempt, Response, Timing, ToolCall
 from vendor_verifier.suites import SUITES, replay
@@ -82,7 +82,9 @@ def test_tools_are_well_formed() -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_no_shipped_file_has_a_defect(name: str) -> None:
     """Read as a user's own."""
-    read = suite_dataset(SHIPPED[name], TaskOptions(test_file_path=str(ROOT / SHIPPED[name].dataset)), skip_bad=False)
+    read = suite_dataset(
+        suite_options(SHIPPED[name], {"test_file_path": str(ROOT / SHIPPED[name].dataset)}), skip_bad=False
+    )
     assert len(read.samples) > 20
     assert not read.skipped
     assert read.defects == ()

@@ -107,7 +107,8 @@ WHEN = datetime(2025, 11, 1, 12, tzinfo=UTC)
 
 
 def entry(model_id: str, url: str, vendor: str, price: Price | None = None) -> Entry:
-    return Entry("m", vendor, vendor, Endpoint(url, model_id), "openai", "account", price=price)
+    is_local = "127.0.0.1" in url
+    return Entry("m", vendor, vendor, Endpoint(url, model_id), "openai", "account", price=price, is_local=is_local)
 
 
 def test_the_configs_price_wins() -> None:

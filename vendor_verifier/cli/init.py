@@ -17,12 +17,13 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
 from vendor_verifier.config.document import read_environment, read_text, read_yaml
+from vendor_verifier.config.entries import MODEL_IDS, makers_of
 from vendor_verifier.config.load import is_of_mcpbr, load_config
 from vendor_verifier.config.old_files import McpbrFile, move_keys, read_mcpbr
 from vendor_verifier.config.run_config import INPUT, RunOptions, option, without_effect
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
-from vendor_verifier.registry import MODEL_IDS, find_vendors, series_of
+from vendor_verifier.registry import find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 from vendor_verifier.resources import shipped
@@ -157,8 +158,7 @@ def _config_text(chosen: Mapping[str, Mapping[str, str]], suites: str = "") -> s
         lines += ["", "# Simulated vendors: no key, no network, no cost. Remove this section when yours are in."]
         lines.append(start + "    - name: ".join(rest.split("    - name: ")[:4]).rstrip())
     for model, ids in chosen.items():
-        series = series_of(model)
-        baseline = next((maker for maker in series.makers if maker in ids), None) if series else None
+        baseline = next((maker for maker in makers_of(model)[0] if maker in ids), None)
         lines += ["", f"{model}:", "  vendors:"]
         for vendor, model_id in ids.items():
             lines += [f"    - name: {vendor}", f"      model_id: {model_id}"]

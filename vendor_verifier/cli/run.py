@@ -85,7 +85,7 @@ def demo_command(
     """Try it on built-in simulated vendors: no key, no network, under a minute."""
     if serve:
         return int(late("vendor_verifier.features.simulate.command:simulate_command")(seed=seed))
-    from vendor_verifier.registry import SIMULATED_MODEL
+    from vendor_verifier.config.entries import SIMULATED_MODEL
 
     options = RunOptions(
         config_file_path=shipped("config_simulated.yaml"),

@@ -1,13 +1,19 @@
-"""The vendors of a checked config as entries, with their keys and headers; it reads no file."""
+"""The vendors of a checked config as entries, with their keys and headers, and the baseline among them.
+
+Adding a model is one line in ``MODEL_IDS``, a series one in ``SERIES``. Ids are the vendors' own published ones; where
+none is public (some resellers) there is none, and config.yaml must give ``model_id``.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.config.document import Document, KeyPath, Variables, described, nearest
+from msgspec import structs
+
+from vendor_verifier.config.document import Document, KeyPath, Variables, described, listed, nearest
 from vendor_verifier.config.schema import RESERVED, Address, ModelSection, Settings, VendorEntry, read_address
 from vendor_verifier.config.secret_text import (
     expand,
@@ -19,9 +25,57 @@ from vendor_verifier.config.secret_text import (
     references,
     shown,
 )
+from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry, Price
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.registry import MODEL_IDS, Registry
+from vendor_verifier.registry import Registry
+
+SIMULATED_MODEL = "simulated-model"
+# The end of a warning that only matters when vendors are compared with each other.
+NO_F1 = "F1 will not be measured"
+
+# fmt: off
+MODEL_IDS: Mapping[str, Mapping[str, str]] = {
+    "gemini-2.5-flash": {"gemini": "gemini-2.5-flash", "vertex": "google/gemini-2.5-flash", "openrouter": "google/gemini-2.5-flash"},
+    "gemini-3.1-pro": {"gemini": "gemini-3.1-pro-preview", "vertex": "google/gemini-3.1-pro-preview", "openrouter": "google/gemini-3.1-pro-preview"},
+    "gemini-3.8-flash": {"gemini": "gemini-3.8-flash", "vertex": "google/gemini-3.8-flash", "openrouter": "google/gemini-3.8-flash"},
+    "claude-sonnet-4.5": {"anthropic": "claude-sonnet-4-5", "openrouter": "anthropic/claude-sonnet-4.5"},
+    "claude-opus-4.5": {"anthropic": "claude-opus-4-5", "openrouter": "anthropic/claude-opus-4.5"},
+    "claude-haiku-4.5": {"anthropic": "claude-haiku-4-5", "openrouter": "anthropic/claude-haiku-4.5"},
+    "claude-sonnet-5.5": {"anthropic": "claude-sonnet-5-5", "openrouter": "anthropic/claude-sonnet-5.5"},
+    "claude-opus-5.5": {"anthropic": "claude-opus-5-5", "openrouter": "anthropic/claude-opus-5.5"},
+    "deepseek-v3.2": {"deepseek": "deepseek-chat", "openrouter": "deepseek/deepseek-v3.2", "siliconflow": "deepseek-ai/DeepSeek-V3.2", "fireworks": "accounts/fireworks/models/deepseek-v3p2", "novita": "deepseek/deepseek-v3.2"},
+    "deepseek-v4-pro": {"deepseek": "deepseek-v4-pro", "openrouter": "deepseek/deepseek-v4-pro", "siliconflow": "deepseek-ai/DeepSeek-V4-Pro", "fireworks": "accounts/fireworks/models/deepseek-v4-pro", "novita": "deepseek/deepseek-v4-pro"},
+    "glm-4.7": {"bigmodel": "glm-4.7", "zai": "glm-4.7", "openrouter": "z-ai/glm-4.7", "fireworks": "accounts/fireworks/models/glm-4p7", "novita": "zai-org/glm-4.7"},
+    "glm-5.3": {"bigmodel": "glm-5.3", "zai": "glm-5.3", "openrouter": "z-ai/glm-5.3", "together": "zai-org/GLM-5.3", "fireworks": "accounts/fireworks/models/glm-5p3", "novita": "zai-org/glm-5.3"},
+    "minimax-m2": {"minimax": "MiniMax-M2", "openrouter": "minimax/minimax-m2"},
+    "minimax-m2.5": {"minimax": "MiniMax-M2.5", "openrouter": "minimax/minimax-m2.5", "siliconflow": "MiniMaxAI/MiniMax-M2.5", "novita": "minimax/minimax-m2.5"},
+    "minimax-m3": {"minimax": "MiniMax-M3", "openrouter": "minimax/minimax-m3", "together": "MiniMaxAI/MiniMax-M3", "fireworks": "accounts/fireworks/models/minimax-m3", "novita": "minimax/minimax-m3"},
+    "kimi-k2": {"moonshot": "kimi-k2-0905-preview", "openrouter": "moonshotai/kimi-k2"},
+    "kimi-k2.5": {"moonshot": "kimi-k2.5", "openrouter": "moonshotai/kimi-k2.5", "siliconflow": "moonshotai/Kimi-K2.5", "fireworks": "accounts/fireworks/models/kimi-k2p5", "novita": "moonshotai/kimi-k2.5"},
+    "kimi-k3": {"moonshot": "kimi-k3", "openrouter": "moonshotai/kimi-k3", "together": "moonshotai/Kimi-K3", "fireworks": "accounts/fireworks/models/kimi-k3", "novita": "moonshotai/kimi-k3"},
+    SIMULATED_MODEL: {"simulated": SIMULATED_MODEL},
+    "simulated-load": {"simulated": SIMULATED_MODEL},
+}
+# fmt: on
+
+
+Makers = tuple[tuple[str, ...], tuple[str, ...]]
+# By the start of a model's name: the vendors whose own service is the default baseline, and the same makers as the
+# provider slugs of a router. The earlier one wins.
+SERIES: Mapping[str, Makers] = {
+    "gemini-": (("gemini", "vertex"), ("google-vertex", "google-ai-studio")),
+    "claude-": (("anthropic",), ("anthropic",)),
+    "deepseek-": (("deepseek",), ("deepseek",)),
+    "glm-": (("bigmodel", "zai", "z.ai"), ("z-ai", "z.ai")),
+    "minimax-": (("minimax",), ("minimax",)),
+    "kimi-": (("moonshot",), ("moonshotai", "moonshot")),
+}
+
+
+def makers_of(model: str) -> Makers:
+    """The makers of a model as vendors and as provider slugs; none of an unknown model."""
+    return next((makers for prefix, makers in SERIES.items() if model.startswith(prefix)), ((), ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +197,7 @@ class EntryReader:
             requests_per_minute=settings.get("rpm"),
             tokens_per_minute=settings.get("tpm"),
             header_templates={name: text for name, (_, text) in templates.items() if references(text)},
+            is_local=address.local,
         )
 
     def _price(self, path: KeyPath, given: Mapping[str, Any] | None) -> Price | None:
@@ -255,3 +310,56 @@ def _headers(path: KeyPath, settings: Settings) -> dict[str, tuple[KeyPath, str]
     """Header name in lower case → (its place in the file, its text with references)."""
     headers = settings.extra_headers or {}
     return {name.lower(): ((*path, "extra_headers", name), text) for name, text in headers.items()}
+
+
+def unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[Problem]:
+    """A problem for each word of ``flag`` that is not present."""
+    problems = []
+    for word in words:
+        hint = nearest(word, present)
+        if "," in word:
+            hint = "; repeat the flag for several: " + " ".join(f"{flag} {each.strip()}" for each in word.split(","))
+        if word not in present:
+            problems.append(Problem(f"{shown(word)} matches nothing{hint}; there is {listed(present)}", key=flag))
+    return problems
+
+
+def with_baselines(
+    entries: Sequence[Entry], written: Sequence[Written], stated: str | None, document: Document
+) -> tuple[Entry, ...]:
+    """The entries with a baseline for each model: the ``stated`` label or vendor, else the marked one, else the maker.
+
+    A model left without one is warned about.
+    """
+    named = [entry for entry in entries if entry.label == stated] or [e for e in entries if e.vendor == stated]
+    if stated is not None and not named:
+        raise ConfigError(unmatched("--baseline", [stated], [entry.label for entry in entries]))
+    marked = {each.model for each in written if each.entry.is_baseline}
+    chosen: list[Entry] = []
+    for model in dict.fromkeys(entry.model for entry in entries):
+        own = [entry for entry in entries if entry.model == model]
+        found = [entry for entry in own if entry.is_baseline]
+        missing = "the baseline is filtered out"
+        if stated is not None:
+            found = [entry for entry in named if entry.model == model]
+            missing = f"{shown(stated)} is not among its vendors"
+            if len(found) > 1:
+                labels = listed(each.label for each in found)
+                words = f"{shown(stated)} fits {labels} of {model}; name one of these labels"
+                raise ConfigError([Problem(words, key="--baseline")])
+        elif model not in marked:
+            maker = _default_baseline(model, own)
+            found, missing = [maker] if maker else [], "no baseline: mark one entry `is_baseline: true`"
+        chosen += found
+        if not found:
+            document.warn((model,), f"{missing}; {NO_F1}")
+    return tuple(structs.replace(entry, is_baseline=entry in chosen) for entry in entries)
+
+
+def _default_baseline(model: str, entries: Sequence[Entry]) -> Entry | None:
+    """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
+    makers, slugs = makers_of(model)
+    direct = {entry.vendor.casefold(): entry for entry in reversed(entries) if entry.provider is None}
+    pinned = {entry.provider.casefold().split("/")[0]: entry for entry in reversed(entries) if entry.provider}
+    found = [*map(direct.get, makers), *map(pinned.get, slugs)]
+    return next((entry for entry in found if entry is not None), None)

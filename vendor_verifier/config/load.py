@@ -10,28 +10,32 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import structs
-
 from vendor_verifier.config.document import (
     Document,
     Variables,
     key_text,
-    listed,
     nearest,
     read_text,
     read_variables,
     read_yaml,
 )
-from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
+from vendor_verifier.config.entries import (
+    MODEL_IDS,
+    EntryReader,
+    Written,
+    read_models,
+    refuse_literal_secrets,
+    unmatched,
+    with_baselines,
+)
 from vendor_verifier.config.run_config import RunConfig, RunOptions, without_effect
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
-from vendor_verifier.config.secret_text import shown
-from vendor_verifier.config.suite_options import Places, SuiteOptions, stated_options
+from vendor_verifier.config.suite_options import SuiteOptions, stated_options
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError
 from vendor_verifier.findings.gates import GateError, parse_gate, parse_slo
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, LoadShape
-from vendor_verifier.registry import MODEL_IDS, Registry, find_vendors, series_of
+from vendor_verifier.registry import Registry, find_vendors
 
 _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
@@ -41,8 +45,6 @@ _OF_MCPBR = (
     "this is a configuration of mcpbr; `agent-vendor-verifier init NEW --from {file}` writes one of ours into the "
     "folder NEW, and says how to run it"
 )
-# The end of a warning that only matters when vendors are compared with each other.
-NO_F1 = "F1 will not be measured"
 _URL_EXAMPLE = "`--url novita=https://api.novita.ai/v3/openai --model MODEL`"
 
 
@@ -54,9 +56,9 @@ _Condition = tuple[str, Problem]
 class Configuration:
     """What a user states of a run, checked: a config file under the ``options`` of the command line.
 
-    ``entries`` are in the order of the file. ``suites`` are the options of the run's evaluations; ``suite_places`` are
-    the places of those in the file. ``variables`` are those of .env and the environment. ``secrets`` holds every key
-    and every header value with a variable in it; they must not be written anywhere.
+    ``entries`` are in the order of the file. ``suites`` are the options of the run's evaluations,
+    ``variables`` those of .env and the environment. ``secrets`` holds every key and every header value with a variable
+    in it; they must not be written anywhere.
     """
 
     entries: tuple[Entry, ...]
@@ -64,7 +66,6 @@ class Configuration:
     load: LoadShape
     score: ScoreRequest
     suites: Mapping[str, SuiteOptions]
-    suite_places: Places
     registry: Registry
     warnings: tuple[str, ...]
     variables: Mapping[str, str] = field(repr=False)
@@ -98,14 +99,15 @@ def load_config(
         # Without these settings the rest of the file would seem wrong, too.
         raise document.error()
     options = options.over(top.run or RunConfig())
-    load, score = _load_shape(options, document), _score_request(content, options, document)
+    load = _load_shape(options, document)
     suites: dict[str, SuiteOptions] = {}
-    places: Places = {key_text(path): document.place(path) for path in document.lines if path[:1] == ("suites",)}
+    places = {key_text(path): document.place(path) for path in document.lines if path[:1] == ("suites",)}
     try:
-        suites, places = stated_options(options.suites, top.suites or {}, options, places)
+        suites = stated_options(options.suites, top.suites or {}, options, places)
     except ProblemsError as error:
         document.problems += error.problems
     selected = _select(written, [name for name in content if name not in RESERVED], options, document)
+    score = _score_request(content, options, document)
     registry = find_vendors(options.vendor_path) if registry is None else registry
     defaults = top.defaults or Settings()
     reader = EntryReader(registry, defaults, variables, options.overrides(), document, requires_keys=require_keys)
@@ -114,7 +116,7 @@ def load_config(
     document.stop_on_problems()
     usable = [(each, entry) for each, entry in found if entry is not None and each in selected]
     _warn(usable, document)
-    entries = _with_baselines([entry for _, entry in usable], written, options.baseline, document)
+    entries = with_baselines([entry for _, entry in usable], written, options.baseline, document)
     baselines = ["a baseline" for entry in entries if entry.is_baseline]
     document.warnings += without_effect([*options.model_fields_set, *baselines])
     return Configuration(
@@ -123,7 +125,6 @@ def load_config(
         load,
         score,
         suites,
-        places,
         registry,
         tuple(document.warnings),
         variables.values,
@@ -248,64 +249,11 @@ def _select(
     """The entries that both filters let through; a filter word that matches nothing is a problem."""
     chosen = [each for each in written if not options.model or each.model in options.model]
     names = dict.fromkeys(name for each in chosen for name in (each.entry.name, each.entry.shown_as))
-    problems = _unmatched("--model", options.model, present)
+    problems = unmatched("--model", options.model, present)
     if not problems and not document.problems:
-        problems = _unmatched("--vendor", options.vendor, list(names))
+        problems = unmatched("--vendor", options.vendor, list(names))
     document.problems += problems
     return [each for each in chosen if not options.vendor or {each.entry.name, each.entry.shown_as} & {*options.vendor}]
-
-
-def _unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[Problem]:
-    problems = []
-    for word in words:
-        hint = nearest(word, present)
-        if "," in word:
-            hint = "; repeat the flag for several: " + " ".join(f"{flag} {each.strip()}" for each in word.split(","))
-        if word not in present:
-            problems.append(Problem(f"{shown(word)} matches nothing{hint}; there is {listed(present)}", key=flag))
-    return problems
-
-
-def _with_baselines(
-    entries: Sequence[Entry], written: Sequence[Written], stated: str | None, document: Document
-) -> tuple[Entry, ...]:
-    """The entries with a baseline for each model: the ``stated`` label or vendor, else the marked one, else the maker.
-
-    A model left without one is warned about.
-    """
-    named = [entry for entry in entries if entry.label == stated] or [e for e in entries if e.vendor == stated]
-    if stated is not None and not named:
-        raise ConfigError(_unmatched("--baseline", [stated], [entry.label for entry in entries]))
-    marked = {each.model for each in written if each.entry.is_baseline}
-    chosen: list[Entry] = []
-    for model in dict.fromkeys(entry.model for entry in entries):
-        own = [entry for entry in entries if entry.model == model]
-        found = [entry for entry in own if entry.is_baseline]
-        missing = "the baseline is filtered out"
-        if stated is not None:
-            found = [entry for entry in named if entry.model == model]
-            missing = f"{shown(stated)} is not among its vendors"
-            if len(found) > 1:
-                labels = listed(each.label for each in found)
-                words = f"{shown(stated)} fits {labels} of {model}; name one of these labels"
-                raise ConfigError([Problem(words, key="--baseline")])
-        elif model not in marked:
-            maker = _default_baseline(model, own)
-            found, missing = [maker] if maker else [], "no baseline: mark one entry `is_baseline: true`"
-        chosen += found
-        if not found:
-            document.warn((model,), f"{missing}; {NO_F1}")
-    return tuple(structs.replace(entry, is_baseline=entry in chosen) for entry in entries)
-
-
-def _default_baseline(model: str, entries: Sequence[Entry]) -> Entry | None:
-    """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
-    if (series := series_of(model)) is None:
-        return None
-    direct = {entry.vendor.casefold(): entry for entry in reversed(entries) if entry.provider is None}
-    pinned = {entry.provider.casefold().split("/")[0]: entry for entry in reversed(entries) if entry.provider}
-    found = [*map(direct.get, series.makers), *map(pinned.get, series.pins)]
-    return next((entry for entry in found if entry is not None), None)
 
 
 def _warn(entries: Sequence[tuple[Written, Entry]], document: Document) -> None:

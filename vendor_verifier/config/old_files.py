@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from vendor_verifier.config.document import compose, parse_env, refusal
+from vendor_verifier.config.entries import MODEL_IDS
 from vendor_verifier.config.secret_text import has_known_form, is_placeholder
-from vendor_verifier.registry import MODEL_IDS
 from vendor_verifier.suites import TRIGGER, suite_kind
 
 

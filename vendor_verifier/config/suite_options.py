@@ -6,8 +6,7 @@ evaluation. An option that no evaluation of the run takes is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
@@ -23,6 +22,9 @@ def one_or_many(value: Any) -> Any:
     """The words of a text with commas between, as the command line gives several; anything else as it is."""
     return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
 
+
+Places = Mapping[str, Problem]
+"""By key (``suites.trigger.head``) the place of an option in the file: a problem without a message."""
 
 _Words = Annotated[tuple[str, ...], BeforeValidator(one_or_many)]
 
@@ -48,7 +50,7 @@ class SuiteOptions:
     """One evaluation with its options.
 
     ``chosen`` are those of every evaluation, ``own`` those of the ``suite`` itself, as its task holds them; ``typed``
-    names those of both that the command line states.
+    names those of both that the command line states. ``places`` are those of the others in the file, by key.
     """
 
     kind: SuiteKind
@@ -56,6 +58,11 @@ class SuiteOptions:
     chosen: TaskOptions = TaskOptions()
     own: Mapping[str, Any] = field(default_factory=dict)
     typed: frozenset[str] = frozenset()
+    places: Places = field(default_factory=dict, repr=False)
+
+    def problem(self, option: str, message: str) -> Problem:
+        """A problem with an option, on its line of the file if it is stated there."""
+        return _placed(Problem(message, key=_key(self.kind, option)), self.places)
 
 
 def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
@@ -96,7 +103,9 @@ def options_of(kind: SuiteKind) -> dict[str, bool]:
     return {**dict.fromkeys(every, False), **dict.fromkeys(own, True)}
 
 
-def suite_options(kind: SuiteKind, options: Mapping[str, Any], typed: Iterable[str] = ()) -> SuiteOptions:
+def suite_options(
+    kind: SuiteKind, options: Mapping[str, Any], typed: Iterable[str] = (), places: Places | None = None
+) -> SuiteOptions:
     """The options of an evaluation, checked and split by who takes them.
 
     Raises:
@@ -119,29 +128,20 @@ def suite_options(kind: SuiteKind, options: Mapping[str, Any], typed: Iterable[s
     if problems:
         raise ProblemsError(problems)
     chosen, suite = read
-    return SuiteOptions(kind, suite, chosen, own, frozenset(typed))
+    return SuiteOptions(kind, suite, chosen, own, frozenset(typed), places or {})
 
 
-Places = Mapping[str, Problem]
-"""By key (``suites.trigger.head``) the place of an option in the file: a problem without a message."""
-
-
-@contextmanager
-def placing(places: Places) -> Iterator[None]:
-    """Add to the problems of an option its place in the file."""
-    try:
-        yield
-    except ProblemsError as error:
-        problems = [replace(places.get(each.key or "", each), message=each.message) for each in error.problems]
-        raise type(error)(problems) from None
+def _placed(problem: Problem, places: Places) -> Problem:
+    return replace(places.get(problem.key or "", problem), message=problem.message)
 
 
 def stated_options(
     suites: Iterable[str], config: Mapping[str, Any], options: RunOptions, places: Places | None = None
-) -> tuple[dict[str, SuiteOptions], Places]:
-    """The options of the ``suites`` of a run, from its file and the command line, and the places of those in the file.
+) -> dict[str, SuiteOptions]:
+    """The options of the ``suites`` of a run, from its file and the command line.
 
-    ``config`` are the options of the file by suite. Those of evaluations that do not take part are checked too.
+    ``config`` are the options of the file by suite, in their ``places``. Those of evaluations that do not take part are
+    checked too.
 
     Raises:
         ProblemsError: all options that are invalid or that no evaluation of the run takes, and scores that cannot rank.
@@ -152,19 +152,18 @@ def stated_options(
     typed_keys = {f"suites.{name}.{option}" for name, option in typed}
     places = {key: place for key, place in (places or {}).items() if key not in typed_keys}
     read: dict[str, SuiteOptions] = {}
-    with placing(places):
-        for name in dict.fromkeys([*config, *kinds]):
-            own = {option: value for (suite, option), value in typed.items() if suite == name}
-            stated = {option: value for option, value in own.items() if value is not None}
-            rest = {option: value for option, value in (config.get(name) or {}).items() if option not in own}
-            try:
-                kind = kinds.get(name) or known_suite(name, f"suites.{name}")
-                read[name] = suite_options(kind, {**rest, **stated}, stated)
-            except ProblemsError as error:
-                problems += error.problems
-        if problems:
-            raise ProblemsError(problems)
-    return {name: read[name] for name in kinds}, places
+    for name in dict.fromkeys([*config, *kinds]):
+        own = {option: value for (suite, option), value in typed.items() if suite == name}
+        stated = {option: value for option, value in own.items() if value is not None}
+        rest = {option: value for option, value in (config.get(name) or {}).items() if option not in own}
+        try:
+            kind = kinds.get(name) or known_suite(name, f"suites.{name}")
+            read[name] = suite_options(kind, {**rest, **stated}, stated, places)
+        except ProblemsError as error:
+            problems += [_placed(each, places) for each in error.problems]
+    if problems:
+        raise ProblemsError(problems)
+    return {name: read[name] for name in kinds}
 
 
 def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[Problem]) -> dict[tuple[str, str], Any]:

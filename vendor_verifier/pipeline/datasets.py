@@ -68,10 +68,11 @@ class Dataset(msgspec.Struct, frozen=True):
 _DIFFICULTIES = {"single": "easy", "multi": "hard"}
 
 
-def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> Dataset:
+def suite_dataset(own: SuiteOptions, *, skip_bad: bool) -> Dataset:
     """The file of the suite's options, else the shipped one."""
+    kind, options = own.kind, own.chosen
     if callable(kind.dataset):
-        return built_in_dataset(kind.name, kind.dataset(), options)
+        return built_in_dataset(own, kind.dataset())
     assert kind.dataset is not None
     place = place_of(shipped(kind.dataset) if options.test_file_path is None else options.test_file_path)
     path = place.path
@@ -104,14 +105,14 @@ def _with_difficulty(sample: Sample) -> Sample:
     return structs.replace(sample, tags={**sample.tags, "difficulty": difficulty})
 
 
-def built_in_dataset(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
+def built_in_dataset(own: SuiteOptions, samples: tuple[Sample, ...]) -> Dataset:
     """The data set of samples that are built in and have no file."""
-    if options.test_file_path is not None:
-        words = f"read {options.test_file_path!r}; the questions of {suite} are built in and take no file"
-        raise ProblemsError([Problem(words, key=f"suites.{suite}.test_file_path")])
+    if (path := own.chosen.test_file_path) is not None:
+        words = f"read {path!r}; the questions of {own.kind.name} are built in and take no file"
+        raise ProblemsError([own.problem("test_file_path", words)])
     contents = [[sample.id, list(sample.turn.messages), dict(sample.turn.parameters)] for sample in samples]
     digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
-    return Dataset(f"{suite} (built in)", digest, samples, (), ())
+    return Dataset(f"{own.kind.name} (built in)", digest, samples, (), ())
 
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
@@ -153,23 +154,25 @@ def check_choices(sets: Sequence[tuple[SuiteOptions, Dataset]], options: RunOpti
     """
     warnings: list[str] = []
     problems: list[Problem] = []
-    selections: list[tuple[RunOptions | TaskOptions, Sequence[tuple[SuiteOptions, Dataset]], str]]
-    selections = [(options, sets, "--")]
-    selections += [(own.chosen, [(own, dataset)], f"suites.{own.kind.name}.") for own, dataset in sets]
-    for stated, meant, prefix in selections:
+    selections: list[tuple[RunOptions | TaskOptions, Sequence[tuple[SuiteOptions, Dataset]], SuiteOptions | None]]
+    selections = [(options, sets, None)]
+    selections += [(own.chosen, [(own, dataset)], own) for own, dataset in sets]
+    for stated, meant, of_suite in selections:
         rows = [(dataset.samples, own.kind.by_call_type) for own, dataset in meant]
         for name, words in _filters(stated).items():
             left, there = unmatched(rows, name, words)
-            key = prefix + (_FILTERS[name].replace("_", "-") if prefix == "--" else _FILTERS[name])
+            option = _FILTERS[name]
             more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
             choices = f"there is {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
             for word in left:
-                problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {choices}"
+                reason = f"read {word!r}, which fits no sample{nearest(word, there)}; {choices}"
+                flag = Problem(reason, key="--" + option.replace("_", "-"))
+                problem = of_suite.problem(option, reason) if of_suite else flag
                 # Tags must all fit, so one that fits nothing leaves no sample.
                 if name == "tags" or len(left) == len(set(words)):
-                    problems.append(Problem(problem, key=key))
+                    problems.append(problem)
                 else:
-                    warnings.append(f"{key}: {problem}")
+                    warnings.append(str(problem))
     if problems:
         raise ProblemsError(problems)
     return warnings

@@ -102,7 +102,7 @@ def import_run(
 
 def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetric, list[CaseResult]]:
     """The metric that ``options`` state, and its result for every stored answer in a file."""
-    stated, _ = stated_options((SUITE,), {}, options)
+    stated = stated_options((SUITE,), {}, options)
     refuse_options_of_asking(stated)
     metric: Any = stated[SUITE].suite
     assert isinstance(metric, ToolCorrectnessSuite)

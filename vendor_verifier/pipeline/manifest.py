@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ from vendor_verifier.records.manifest import (
 )
 from vendor_verifier.records.plan import Entry, Plan, Task
 from vendor_verifier.records.record import Record
-from vendor_verifier.redaction import redacted_record, redacted_words
+from vendor_verifier.redaction import redacted_record, redacted_sample, redacted_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER, suite_kind
 from vendor_verifier.suites.schema import checker_of
@@ -77,7 +78,32 @@ _LONG = ("parameters", "extra_body", "samples", "options")
 _MAX_SHOWN = 3
 
 
-def new_manifest(run: str, prepared: Prepared) -> Manifest:
+def begun(folder: RunFolder, prepared: Prepared) -> Manifest:
+    """The manifest of a new run, written into its folder with the samples."""
+    if folder.manifest_file.exists():
+        raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
+    manifest = _new_manifest(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", prepared)
+    samples = {
+        task.suite: map(redacted_sample, task.samples) if hides(prepared.plan, task.suite) else task.samples
+        for task in prepared.plan.tasks
+    }
+    folder.begin(manifest, samples)
+    return manifest
+
+
+def resumed(folder: RunFolder, prepared: Prepared) -> Manifest:
+    """The manifest of the run to resume, with the gates and SLOs that are stated now."""
+    score, manifest = prepared.configuration.score, folder.read_manifest()
+    _refuse_other_plan(folder, manifest, _new_manifest(manifest.run, prepared))
+    kept = manifest.score
+    if score.gates or score.model_gates:
+        kept = structs.replace(kept, gates=score.gates, model_gates=score.model_gates)
+    if score.slos:
+        kept = structs.replace(kept, slos=score.slos)
+    return structs.replace(manifest, status="running", score=kept)
+
+
+def _new_manifest(run: str, prepared: Prepared) -> Manifest:
     """The manifest of a run that begins now."""
     plan = prepared.plan
     sent = {name: getattr(plan, name) for name in StoredSettings.__struct_fields__ if hasattr(plan, name)} | {
@@ -156,7 +182,7 @@ def _stored_task(task: Task, dataset: Dataset, words: Callable[[str], str] = str
     )
 
 
-def refuse_other_plan(folder: RunFolder, stored: Manifest, now: Manifest) -> None:
+def _refuse_other_plan(folder: RunFolder, stored: Manifest, now: Manifest) -> None:
     """Check that a run may be resumed as ``now`` plans it; pace and timeouts may differ."""
     if stored.is_by_doing:
         raise RunFolderError(

@@ -12,13 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from msgspec import structs
 
 from vendor_verifier.config.load import Configuration, load_config
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import placing
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.pipeline.suites import Evaluation, evaluations_of
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, Price, RetryRules
@@ -27,7 +25,6 @@ from vendor_verifier.registry import WIRES
 from vendor_verifier.run.queue import check_workers
 from vendor_verifier.store import RunFolder, latest_run
 from vendor_verifier.transport.connect import most_connections
-from vendor_verifier.transport.proxies import is_loopback
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions
@@ -67,12 +64,13 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     configuration = load_config(options, environ, require_keys=require_keys)
     options, load = configuration.options, configuration.load
     question_seed = _question_seed(options)
-    with placing(configuration.suite_places):
-        evaluations, warnings = evaluations_of(configuration.suites, options, configuration.variables, question_seed)
+    evaluations, warnings = evaluations_of(configuration.suites, options, configuration.variables, question_seed)
     for each in evaluations:
         if each.hooks.request_concurrency and not options.request_concurrency:
             options = options.model_copy(update={"request_concurrency": each.hooks.request_concurrency})
     entries = asked_entries(configuration.entries, options.max_cost, use_raw_completions=options.use_raw_completions)
+    warnings = [*configuration.warnings, *_warned_of(options, entries, configuration), *warnings]
+    concurrency = places(load, options.request_concurrency, entries)
     wires = run_wires(entries, options.tokenizer_model)
     # Without a suite that compares with the baseline there is no noise to measure.
     is_noisy = any(each.kind.compares for each in evaluations) and not load.is_timed
@@ -83,7 +81,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         baseline_repeats=options.baseline_repeats if is_noisy else 1,
         seed=options.seed or 0,
         question_seed=question_seed if any(each.hooks.makes_questions for each in evaluations) else None,
-        request_concurrency=places(load, options.request_concurrency, entries),
+        request_concurrency=concurrency,
         vendor_concurrency=options.vendor_concurrency,
         limits=Limits(
             total_s=options.timeout or Limits().total_s,
@@ -97,7 +95,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         max_cost_usd=options.max_cost,
         redact_content=options.redact_content,
         load=load,
-        warnings=(*configuration.warnings, *_warned_of(options, entries, configuration), *warnings),
+        warnings=tuple(warnings),
         workers=check_workers(options.workers, entries),
     )
     scrubber = Scrubber(configuration.secrets.union(*(each.hooks.secrets for each in evaluations)), plan.names)
@@ -173,7 +171,7 @@ def listed_price(entry: Entry, at: datetime) -> Price | None:
     Where a price depends on the length of the prompt the lowest tier is taken and ``source`` says so.
     """
     url = entry.endpoint.base_url
-    if entry.is_simulated or is_loopback(urlsplit(url).hostname or ""):
+    if entry.is_simulated or entry.is_local:
         return None
     # Loaded only where it is needed, because it is slow to load.
     from genai_prices.data_snapshot import get_snapshot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -17,10 +16,9 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.execute import queue_of, send, with_simulated_vendors
 from vendor_verifier.pipeline.manifest import (
-    hides,
-    new_manifest,
+    begun,
     redactor,
-    refuse_other_plan,
+    resumed,
     with_ending,
 )
 from vendor_verifier.pipeline.plan import Prepared, results_file, run_folder
@@ -30,7 +28,6 @@ from vendor_verifier.records.plan import Plan, Price
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.results import Report
-from vendor_verifier.redaction import redacted_sample
 from vendor_verifier.run.event_loop import ensure_interruptible, quiet_collector
 from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.run.load import foreseen
@@ -152,7 +149,7 @@ def _fill(
 ) -> tuple[Manifest, RunEnd]:
     """Write the records that are missing in a locked folder; its manifest, and how sending ended."""
     is_new = not prepared.options.incremental
-    manifest = _new(folder, prepared) if is_new else _resumed(folder, prepared)
+    manifest = begun(folder, prepared) if is_new else resumed(folder, prepared)
     with (
         Journal(folder, compress=prepared.options.compress) as journal,
         with_simulated_vendors(prepared.plan) as plan,
@@ -184,31 +181,6 @@ def _fill(
         manifest = with_ending(manifest, end, prepared.plan, executor)
         folder.write_manifest(manifest)
     return manifest, end
-
-
-def _new(folder: RunFolder, prepared: Prepared) -> Manifest:
-    """The manifest of a new run, written into its folder with the samples."""
-    if folder.manifest_file.exists():
-        raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
-    manifest = new_manifest(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", prepared)
-    samples = {
-        task.suite: map(redacted_sample, task.samples) if hides(prepared.plan, task.suite) else task.samples
-        for task in prepared.plan.tasks
-    }
-    folder.begin(manifest, samples)
-    return manifest
-
-
-def _resumed(folder: RunFolder, prepared: Prepared) -> Manifest:
-    """The manifest of the run to resume, with the gates and SLOs that are stated now."""
-    score, manifest = prepared.configuration.score, folder.read_manifest()
-    refuse_other_plan(folder, manifest, new_manifest(manifest.run, prepared))
-    kept = manifest.score
-    if score.gates or score.model_gates:
-        kept = structs.replace(kept, gates=score.gates, model_gates=score.model_gates)
-    if score.slos:
-        kept = structs.replace(kept, slos=score.slos)
-    return structs.replace(manifest, status="running", score=kept)
 
 
 def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:

@@ -52,7 +52,7 @@ class SuiteHooks:
         Raises:
             VerifierError: the samples, or a file that the options name, cannot be found or used.
         """
-        return self, suite_dataset(own.kind, own.chosen, skip_bad=options.skip_bad_samples)
+        return self, suite_dataset(own, skip_bad=options.skip_bad_samples)
 
     def ready(
         self, suite: Any, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None
@@ -95,7 +95,7 @@ class ProbesHooks(SuiteHooks):
         samples = probes_samples(suite.questions, suite.repeats, question_seed, suite.lengths)
         # Histories join runs by this digest: it is that of the templates, whatever was made of them.
         templates = probes_samples(suite.questions, suite.repeats, lengths=suite.lengths)
-        return self, structs.replace(built_in_dataset(suite.name, templates, own.chosen), samples=samples)
+        return self, structs.replace(built_in_dataset(own, templates), samples=samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def rejudged(manifest: Manifest, options: RunOptions) -> Manifest:
         words = "the run is stored with `redact_content`, so no answer is there to be judged otherwise"
         raise ProblemsError([Problem(words, key="--set")])
     stored = {task.suite: task.options for task in manifest.tasks}
-    stated, _ = stated_options(manifest.suites, stored, options)
+    stated = stated_options(manifest.suites, stored, options)
     refuse_options_of_asking(stated)
     tasks = [structs.replace(task, options=dict(stated[task.suite].own)) for task in manifest.tasks]
     return structs.replace(manifest, tasks=tasks)
@@ -159,6 +159,6 @@ def refuse_options_of_asking(stated: Mapping[str, SuiteOptions]) -> None:
         for name in sorted(each.typed.difference(judges)):
             able = f"; {suite} is judged by {listed(judges)}" if judges else ""
             words = f"decides what is asked, and answers that are there are not asked again{able}"
-            problems.append(Problem(words, key=f"suites.{suite}.{name}"))
+            problems.append(each.problem(name, words))
     if problems:
         raise ProblemsError(problems)

@@ -41,7 +41,8 @@ class Entry(msgspec.Struct, frozen=True):
 
     Entries of one ``account`` (origin and key, not revealed) share concurrency, pauses and pacing. ``parameters``
     override the sample's own. ``key_name`` is the variable the key came from, ``header_templates`` are headers as the
-    config writes them (``Bearer ${NAME}``), so that another machine can fill in its own values.
+    config writes them (``Bearer ${NAME}``), so that another machine can fill in its own values. An entry ``is_local``
+    whose vendor is on this machine.
     """
 
     model: str
@@ -59,6 +60,7 @@ class Entry(msgspec.Struct, frozen=True):
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     header_templates: Mapping[str, str] = {}
+    is_local: bool = False
 
     @property
     def is_simulated(self) -> bool:

@@ -47,7 +47,7 @@ def capacity_command(
     vendor or this machine ended a sweep before that was known.
     """
     from vendor_verifier.config.document import read_environment
-    from vendor_verifier.config.load import NO_F1
+    from vendor_verifier.config.entries import NO_F1
     from vendor_verifier.features.capacity.sweep import read_limits, sweep_vendors
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.store import RunFolder

@@ -44,7 +44,7 @@ def doctor_command(
     from msgspec.json import encode, format
 
     from vendor_verifier.config.document import read_environment
-    from vendor_verifier.config.load import NO_F1
+    from vendor_verifier.config.entries import NO_F1
     from vendor_verifier.features.doctor.checks import diagnose
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.pipeline.run import run

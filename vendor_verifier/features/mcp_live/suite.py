@@ -125,7 +125,7 @@ class McpLiveHooks(SuiteHooks):
             raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
         if find_spec("mcp") is None:
             raise UsageError(f"--suite mcp_live needs the MCP SDK, which is not installed: {install_line('mcp')}")
-        found = suite_dataset(own.kind, own.chosen, skip_bad=options.skip_bad_samples)
+        found = suite_dataset(own, skip_bad=options.skip_bad_samples)
         tools = tuple({"type": "function", "function": {"name": name}} for name in one_or_many(suite.allow))
         values = {name: variables[name] for name in one_or_many(suite.environment) if name in variables}
         hooks = McpLiveHooks(suite, command, values)

@@ -10,14 +10,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from vendor_verifier.config.document import read_text, read_yaml
-from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions
-from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
+from vendor_verifier.config.suite_options import SuiteOptions
+from vendor_verifier.errors import BFCL_DATA, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.bfcl.data import SHIPPED, Loaded, custom_files, find_data, find_services, load_categories
@@ -94,7 +94,7 @@ def bfcl_dataset(stated: SuiteOptions, keys: Iterable[str], job: Job | None, *, 
     """All rows that can run. ``keys`` are the names of the keys set for rest rows."""
     options, chosen = stated.suite, stated.chosen
     assert isinstance(options, BfclSuite)
-    _refuse_contradictions(stated.own, chosen, job)
+    _refuse_contradictions(stated, job)
     tasks: dict[str, tuple[str, str, int | None]] = {}
     if job is None:
         tasks[SUITE] = options.category, chosen.test_file_path or options.data, None
@@ -131,16 +131,17 @@ def bfcl_dataset(stated: SuiteOptions, keys: Iterable[str], job: Job | None, *, 
     )
 
 
-def _refuse_contradictions(own: Mapping[str, Any], chosen: TaskOptions, job: Job | None) -> None:
-    stated = ["test_file_path"] if chosen.test_file_path is not None else []
+def _refuse_contradictions(stated: SuiteOptions, job: Job | None) -> None:
+    path = stated.chosen.test_file_path
+    twice = ["test_file_path"] if path is not None else []
     if job is not None:
         words = "the tasks of the job state it; leave it out"
-        stated += ["category"] if "category" in own else []
+        twice += ["category"] if "category" in stated.own else []
     else:
-        words = f"read {chosen.test_file_path!r}, and data {own.get('data')!r}; keep one of them"
-        stated = stated if "data" in own else []
-    if stated:
-        raise ProblemsError([Problem(words, key=f"suites.{SUITE}.{key}") for key in stated])
+        words = f"read {path!r}, and data {stated.own.get('data')!r}; keep one of them"
+        twice = twice if "data" in stated.own else []
+    if twice:
+        raise ProblemsError([stated.problem(option, words) for option in twice])
 
 
 def _load(
