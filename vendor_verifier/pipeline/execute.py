@@ -124,19 +124,11 @@ def open_job(job: Job) -> Opened:
     require_proxies(entry.endpoint.base_url for entry in job.plan.entries)
     values = {name: variables.values.get(name) or "" for name in names}
     plan = structs.replace(job.plan, entries=tuple(_with_secrets(entry, values) for entry in job.plan.entries))
-    secrets = {
-        *values.values(),
-        *(
-            header
-            for entry in plan.entries
-            for name, header in entry.endpoint.headers.items()
-            if name in entry.header_templates
-        ),
-    }
+    filled = {entry.endpoint.headers[name] for entry in plan.entries for name in entry.header_templates}
     queue = queue_of(plan, find_vendors(job.vendor_paths), run_wires(plan.entries, job.tokenizer_model))
     for key in job.done:
         queue.cross_off(key)
-    return Opened(plan, queue, Scrubber(secrets, job.plan.names), environment.get(REGION) or None)
+    return Opened(plan, queue, Scrubber({*values.values(), *filled}, plan.names), environment.get(REGION) or None)
 
 
 def _needed(entry: Entry) -> list[str]:

@@ -6,7 +6,8 @@ The steps: manifest → samples and suites → frames → figures → verdicts �
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.reports import BY_DEFAULT, rendered
 from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts
 from vendor_verifier.scoring.breakdowns import group_scores
-from vendor_verifier.scoring.figures import Scored, ScoredRun, ScorePlan, score_models
+from vendor_verifier.scoring.figures import Scored, ScoredRun, ScorePlan, is_diagnostic, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_usd
 from vendor_verifier.scoring.table import Frames, read_frames
@@ -97,17 +98,15 @@ def score_folder(folder: RunFolder, *, gates: Sequence[str] = (), results: TaskR
         score = structs.replace(manifest.score, gates=tuple(gates), model_gates={})
         manifest = structs.replace(manifest, score=score)
     asked = {name: folder.read_samples(name) for name in manifest.suites}
-    warnings: list[str] = []
+    warnings = [*run_warnings(manifest)]
     suites: dict[str, Suite] = {}
-    ranked: dict[str, Samples] = {}
     for task in manifest.tasks:
         kind, samples = known_suite(task.suite), asked[task.suite]
         suite, hooks = build_suite(kind, task.options), kind.around()
         suites[task.suite] = suite = hooks.ready(suite, task.options, samples, folder)
         # A redacted sample no longer shows what it can measure.
         warnings += () if manifest.redacted else hooks.notes(suite, samples)
-        if not kind.diagnostic:
-            ranked[task.suite] = samples
+    ranked = {name: samples for name, samples in asked.items() if not known_suite(name).diagnostic}
     plan = ScorePlan(
         entries=tuple(manifest.entries),
         samples=asked,
@@ -130,31 +129,25 @@ def score_folder(folder: RunFolder, *, gates: Sequence[str] = (), results: TaskR
         listener=None if results is None else results.take,
     )
     scored = score_models(frames, plan)
-    prices = {entry.key: entry.price for entry in manifest.entries if entry.price is not None}
-    money = costs_of_vendors(frames.records, frames.attempts, prices, manifest.score.schema_policy)
     warnings += scored.warnings
     if frames.outside:
         warnings.append(f"{counted(frames.outside, 'record')} of no sample or vendor of this run: ignored.")
-    return _judged(manifest, asked, ranked, frames, scored, money, (*warnings, *unread))
+    return _judged(manifest, asked, frames, scored, [*warnings, *unread])
 
 
 def _judged(
-    manifest: Manifest,
-    asked: Mapping[str, Samples],
-    ranked: Collection[str],
-    frames: Frames,
-    scored: Scored,
-    money: Mapping[EntryKey, Money],
-    warnings: Sequence[str],
+    manifest: Manifest, asked: Mapping[str, Samples], frames: Frames, scored: Scored, warnings: Sequence[str]
 ) -> ScoredRun:
     """The scored run: the results of every model with their verdicts, all findings, and the outcome of every gate."""
-    settings, noted = _settings(manifest), [*run_warnings(manifest), *warnings]
-    prices = {entry.key: entry.price for entry in manifest.entries}
+    prices = {entry.key: entry.price for entry in manifest.entries if entry.price is not None}
+    money = costs_of_vendors(frames.records, frames.attempts, prices, manifest.score.schema_policy)
     models: dict[str, ModelResult] = {}
     findings: list[Finding] = []
     gates: list[GateResult] = []
+    # Answers of another provider than the pinned one say nothing of the vendor.
+    own = replace(frames, records=frames.records[~scored.records["misrouted"]])
     for model, result in scored.models.items():
-        run = _model_run(model, result, manifest, asked, ranked, frames, scored, money)
+        run = _model_run(model, result, manifest, asked, own, money)
         judged = judge(run, result.vendors)
         findings += judged.findings
         wanted = read_gates(manifest.score.gates_of(model), manifest.suites)
@@ -171,8 +164,8 @@ def _judged(
     report = Report(
         run=manifest.run,
         complete=scored.complete,
-        settings=settings,
-        warnings=tuple(dict.fromkeys(noted)),
+        settings=_settings(manifest),
+        warnings=tuple(dict.fromkeys(warnings)),
         dataset=tuple(dict.fromkeys(defect for task in manifest.tasks for defect in task.defects)),
         not_run={f"{task.suite} {name}": str(why) for task in manifest.tasks for name, why in task.not_run.items()},
         models=models,
@@ -217,22 +210,19 @@ def _model_run(
     result: ModelResult,
     manifest: Manifest,
     asked: Mapping[str, Samples],
-    ranked: Collection[str],
     frames: Frames,
-    scored: Scored,
     money: Mapping[EntryKey, Money],
 ) -> ModelRun:
-    # Answers of another provider than the pinned one say nothing of the vendor.
-    records = frames.records[(frames.records["model"] == model) & ~scored.records["misrouted"]]
-    is_ranked = records["suite"].isin(ranked)
+    records = frames.records[frames.records["model"] == model]
+    are_diagnostics = records["suite"].map(is_diagnostic).astype(bool)
     entries = [entry for entry in manifest.entries if entry.model == model]
     return ModelRun(
         model=model,
         baseline=result.baseline,
         labels=tuple(entry.label for entry in entries),
-        records=records[is_ranked],
+        records=records[~are_diagnostics],
         attempts=frames.attempts[frames.attempts["model"] == model],
-        diagnostics=records[~is_ranked],
+        diagnostics=records[are_diagnostics],
         planned={label: vendor.planned for label, vendor in result.vendors.items()},
         model_ids={entry.label: entry.model_id for entry in entries},
         keys={entry.label: entry.key_name for entry in entries if entry.key_name is not None},
