@@ -99,3 +99,11 @@ def test_refused_key_is_no_question_of_load(bench: Bench) -> None:
     assert code == 3
     assert "holds no level; the vendor was stopped" in shown
     assert "\x1b" not in shown
+
+
+def test_levels_share_one_cost_limit(bench: Bench) -> None:
+    """Prompts count where a vendor reports no usage: what a level cost is missing from those after it."""
+    with serving(calling) as server:
+        bench.configure(f"dear: {server.url()}", price=PRICE)
+        code, found = capacity(bench, "--sweep", "1,2,4", "--max-cost", "5000")
+    assert (code, found["vendors"][0]["ended_by"], found["vendors"][0]["holds"]) == (3, "budget", 2)

@@ -67,12 +67,16 @@ OnStart = Callable[[Mapping[Name, Work]], None]
 
 
 class RunOutcome(msgspec.Struct, frozen=True):
-    """A finished session: its run folder, its scores, and the signal or limit that ended it early, if any."""
+    """A finished session: its run folder, its scores, and the signal or limit that ended it early, if any.
+
+    ``spent_usd`` is what counted against a limit of costs, where this process sent itself.
+    """
 
     folder: RunFolder
     scored: ScoredRun
     signal_number: int | None = None
     limit: str | None = None
+    spent_usd: float | None = None
 
     @property
     def report(self) -> Report:
@@ -120,7 +124,7 @@ def run(
     scored = score_and_write(folder, manifest.suites, results_file(options.output_dir))
     if run_folder(options.output_dir) is None:
         point_to(folder.path)
-    return RunOutcome(folder, scored, end.signal_number, end.limit)
+    return RunOutcome(folder, scored, end.signal_number, end.limit, end.spent_usd)
 
 
 def _folder(options: RunOptions) -> RunFolder:

@@ -42,8 +42,8 @@ class RunEnd:
     """The end of a run: the signal that ended it, if any, and the stopped accounts with the reason. ``refused`` are
     entries stopped on their own, ``limit`` is the spending limit that kept something from being sent. ``eased`` holds
     by account the requests at a time that were allowed, the fewest because it limited our rate, and those at the end.
-    ``loop`` is the event loop's lag, where this process sent itself; ``load`` the load that was offered, where it had a
-    shape."""
+    ``loop`` is the event loop's lag and ``spent_usd`` what was counted against a limit, where this process sent itself;
+    ``load`` the load that was offered, where it had a shape."""
 
     signal_number: int | None
     stopped: Mapping[str, str]
@@ -52,6 +52,7 @@ class RunEnd:
     loop: LoopReport | None = None
     load: Mapping[tuple[str, str], LoadReport] | None = None
     refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    spent_usd: float | None = None
 
 
 async def run_local(
@@ -97,7 +98,14 @@ async def run_local(
         if account.backoff.lowest < account.backoff.given
     }
     return RunEnd(
-        interruption.signal_number, limiter.stopped, spending.reason, eased, lag.report(), load, limiter.refused
+        interruption.signal_number,
+        limiter.stopped,
+        spending.reason,
+        eased,
+        lag.report(),
+        load,
+        limiter.refused,
+        spending.cost_usd,
     )
 
 

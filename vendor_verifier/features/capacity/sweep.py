@@ -22,7 +22,6 @@ from vendor_verifier.pipeline.plan import Prepared, places
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.run.budgets import Spending
 from vendor_verifier.scoring.breakdowns import pace
 from vendor_verifier.scoring.f1 import Decisions, Triggers, decisions, trigger_counts
 from vendor_verifier.scoring.metrics import REQUEST_VALUES
@@ -124,13 +123,13 @@ def sweep_vendors(
         ProblemsError: there is a cost limit, and the price of a vendor is not known.
         StorageError: the disk refused a write.
     """
-    spending = Spending(max_cost_usd=max_cost)
     for number, entry in enumerate(prepared.plan.entries, 1):
         own = folder / f"{number:02}-{re.sub(r'[^A-Za-z0-9.-]', '_', entry.label)}"
-        found = _sweep(prepared, entry, levels, limits, own, spending, progress)
+        found, spent_usd = _sweep(prepared, entry, levels, limits, own, max_cost, progress)
         yield found
         if found.signal_number is not None:
             return
+        max_cost = None if max_cost is None else max(0.0, max_cost - spent_usd)
 
 
 def _sweep(
@@ -139,31 +138,29 @@ def _sweep(
     levels: Sequence[int],
     limits: Sequence[Gate],
     folder: Path,
-    spending: Spending,
+    max_cost: float | None,
     progress: Callable[[str], object] | None,
-) -> VendorSweep:
+) -> tuple[VendorSweep, float]:
+    """The sweep, and what it cost as far as that counts against a limit."""
     samples = len(prepared.plan.tasks[0].samples)
     repeats = {1: _PASSES} | {size: math.ceil(size * _USES / samples) for size in levels if size != 1}
     end: tuple[End, str] = ("highest", "this is the highest level of the sweep")
     first: _Measured | None = None
     rows: list[dict[str, Any]] = []
-    holds, signal_number = None, None
+    holds, signal_number, spent_usd = None, None, 0.0
     for size, repeat in repeats.items():
         load, alone = LoadShape(), structs.replace(entry, concurrency=size, is_baseline=False)
-        left = None if spending.max_cost_usd is None else max(0.0, spending.max_cost_usd - spending.cost_usd)
         plan = structs.replace(
             prepared.plan,
             entries=(alone,),
             load=load,
             request_concurrency=places(load, size, [alone]),
             repeat=repeat,
-            max_cost_usd=left,
+            max_cost_usd=None if max_cost is None else max(0.0, max_cost - spent_usd),
         )
         options = prepared.options.model_copy(update={"output_dir": folder / f"level-{size}"})
         outcome = run(replace(prepared, plan=plan, options=options))
-        for record in outcome.folder.read_records(lambda _line, _reason: None):
-            for attempt in (attempt for turn in record.turns for attempt in turn.attempts):
-                spending.pay(entry, attempt, 0)
+        spent_usd += outcome.spent_usd or 0.0
         seen = _measured(outcome, size, first)
         missed = [miss for limit in limits if (miss := seen.missed(limit)) is not None]
         missed += [] if first is None else seen.losses(first)
@@ -177,7 +174,7 @@ def _sweep(
         first, holds = first or seen, size
     held = "holds no level" if holds is None else f"holds {holds} in flight"
     words = f"{entry.model} / {entry.label} {held}; {end[1]}."
-    return VendorSweep(entry.model, entry.label, holds, end[0], words, rows, signal_number)
+    return VendorSweep(entry.model, entry.label, holds, end[0], words, rows, signal_number), spent_usd
 
 
 def _ended(

@@ -22,13 +22,12 @@ from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.records.failures import NOT_CHARGED
 from vendor_verifier.records.manifest import StoredTask
-from vendor_verifier.records.record import Record, Score, standing
+from vendor_verifier.records.record import Record, standing
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.scoring.answer import MOST_DISCARDED, is_late, lateness_ns
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST_KEYS
-from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages
+from vendor_verifier.suites.bfcl.results import VendorResult, result_pages
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 _UNSAFE = re.compile(r"[^\w.()+@ -]")
@@ -139,22 +138,15 @@ def _results(
             of_sample.setdefault(record.sample, []).append(record)
     results: dict[str, dict[str, list[VendorResult]]] = {}
     for name, rows in tasks.items():
-        found: dict[tuple[str, str], list[tuple[Score | None, list[float] | None]]] = {}
+        found: dict[tuple[str, str], VendorResult] = {}
         for sample in rows:
             for record in of_sample.get(sample.id, ()):
-                # Times are None where our own process was late.
-                finals = record.finals
-                took_ns = sum(final.timing.end_ns for final in finals if final.timing is not None)
-                late = is_late(max(map(lateness_ns, finals), default=0), took_ns)
-                judged = record.score or replay(suite.play(sample), record.turns)
-                pair = judged, None if late else call_latencies_s(record)
-                found.setdefault((record.model, record.label), []).append(pair)
-        for (model, label), pairs in found.items():
-            scores = [score for score, _ in pairs if score is not None]
-            times = [time for _, each in pairs for time in each or ()]
-            discarded = sum(each is None for _, each in pairs)
-            times = [] if discarded > MOST_DISCARDED * (discarded + len(times)) else times
-            results.setdefault(model, {}).setdefault(name, []).append(VendorResult(label, scores, times))
+                result = found.setdefault((record.model, record.label), VendorResult(record.label))
+                if score := record.score or replay(suite.play(sample), record.turns):
+                    result.scores.append(score)
+                result.add_times(record.finals)
+        for (model, _), result in found.items():
+            results.setdefault(model, {}).setdefault(name, []).append(result)
     return results
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.records.record import Record, Score
+from vendor_verifier.records.record import Attempt, Score
+from vendor_verifier.scoring.answer import MOST_DISCARDED, is_late, lateness_ns
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, LIVE_AST, MULTI_TURN, NON_LIVE_AST
 
 Accuracies = Mapping[str, tuple[float, int]]
@@ -55,13 +56,25 @@ def _mean(accuracies: Accuracies, categories: Sequence[str]) -> float:
     return sum(accuracies.get(category, (0.0, 0))[0] for category in categories) / len(categories)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class VendorResult:
-    """One vendor's scores in a task. ``latencies_s``: seconds of each answered call."""
+    """One vendor's scores in a task, and seconds from request to end of every call that succeeded in it.
+
+    ``discarded`` counts the samples of which no time is known because our own process was late.
+    """
 
     label: str
-    scores: Sequence[Score]
-    latencies_s: Sequence[float] = ()
+    scores: list[Score] = field(default_factory=list)
+    latencies_s: list[float] = field(default_factory=list)
+    discarded: int = 0
+
+    def add_times(self, finals: Sequence[Attempt]) -> None:
+        """Add the times of a record's final attempts."""
+        took = [(final, final.timing.end_ns) for final in finals if final.timing is not None]
+        if is_late(max(map(lateness_ns, finals), default=0), sum(end_ns for _, end_ns in took)):
+            self.discarded += 1
+        else:
+            self.latencies_s += [end_ns / 1e9 for final, end_ns in took if final.succeeded and end_ns > 0]
 
     @property
     def accuracies(self) -> Accuracies:
@@ -75,13 +88,6 @@ class VendorResult:
 
 def _values(scores: Sequence[Score], name: str) -> list[float]:
     return [value for score in scores if (value := score.values.get(name)) is not None]
-
-
-def call_latencies_s(record: Record) -> list[float]:
-    """Seconds from request to end of the answer of every call that succeeded; tries that failed are left out."""
-    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    ends = [final.timing.end_ns for final in finals if final.succeeded and final.timing is not None]
-    return [end_ns / 1e9 for end_ns in ends if end_ns > 0]
 
 
 def result_pages(tasks: Mapping[str, Sequence[VendorResult]]) -> dict[str, dict[str, Any]]:
@@ -117,13 +123,14 @@ def _metrics(vendor: VendorResult, rank: float) -> dict[str, dict[str, Any]]:
         **{_COLUMNS[category]: share for category, (share, _) in accuracies.items() if category in _COLUMNS},
     }
     percent = {name: round(share * 100, 2) for name, share in shares.items()}
-    columns = {"Rank": rank, "Overall Acc": percent["Overall Acc"], **_latency(vendor.latencies_s), **percent}
+    columns = {"Rank": rank, "Overall Acc": percent["Overall Acc"], **_latency(vendor), **percent}
     return {name: {name: {"value": value}} for name, value in columns.items()}
 
 
-def _latency(latencies_s: Sequence[float]) -> dict[str, float | None]:
+def _latency(vendor: VendorResult) -> dict[str, float | None]:
     """Mean, sample standard deviation (n - 1, so ``None`` for one call) and 95th percentile, seconds, two decimals."""
-    times = sorted(latencies_s)
+    is_lost = vendor.discarded > MOST_DISCARDED * (vendor.discarded + len(vendor.latencies_s))
+    times = [] if is_lost else sorted(vendor.latencies_s)
     several = len(times) > 1
     p95 = statistics.quantiles(times, n=100, method="inclusive")[94] if several else next(iter(times), None)
     return {
