@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given
@@ -20,13 +19,6 @@ GAPS = st.lists(
 )
 
 
-def most_in_a_minute(moments: Sequence[float], weights: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """For each request: what the minute that begins with it holds, and the weight of the heaviest in it."""
-    for first, begun in enumerate(moments):
-        inside = [weight for at, weight in zip(moments[first:], weights[first:], strict=True) if at < begun + MINUTE_S]
-        yield sum(inside), max(inside)
-
-
 def begun(bucket: Bucket, now: float, late: float = 0.0) -> float:
     """The moment at which a request that wants to be sent now may begin, where it wakes so late after a wait."""
     while (wait := bucket.wait_s(now)) > 0:
@@ -35,38 +27,26 @@ def begun(bucket: Bucket, now: float, late: float = 0.0) -> float:
     return now
 
 
-@given(st.floats(0.5, 3000), GAPS)
-def test_no_minute_holds_more_requests_than_the_budget_and_one(
-    per_minute: float, gaps: list[tuple[float, float, float]]
-) -> None:
-    """Whenever requests want to be sent, however late each wakes, however long each is on its way."""
-    bucket, now = Bucket(per_minute), 0.0
-    arrived: list[float] = []
-    for gap, late, way in gaps:
-        now = begun(bucket, now + gap, late)
-        bucket.begin(now, Ask(0))
-        arrived.append(now + way)
-    arrived.sort()
-    assert all(count <= per_minute + 1 for count, _ in most_in_a_minute(arrived, [1] * len(arrived)))
-
-
+@pytest.mark.parametrize("tokens", [False, True], ids=["requests", "tokens"])
 @given(st.floats(1000, 1e6), GAPS, st.lists(st.tuples(st.integers(0, 4000), st.floats(0, 1)), min_size=80))
-def test_no_minute_holds_more_tokens_than_the_budget(
-    per_minute: float, gaps: list[tuple[float, float, float]], sizes: list[tuple[int, float]]
+def test_no_minute_holds_more_than_the_budget_and_one(
+    tokens: bool, per_minute: float, gaps: list[tuple[float, float, float]], sizes: list[tuple[int, float]]
 ) -> None:
-    """Every answer keeps the limit that its request states, and comes when the next request has begun."""
-    bucket, now = Bucket(per_minute, tokens=True), 0.0
+    """Whenever requests want to be sent, however late each wakes, however long each is on its way. Every answer keeps
+    the limit that its request states, and comes when the next request has begun."""
+    # A budget of requests is a thousandth of one of tokens.
+    per_minute = per_minute if tokens else per_minute / 1000
+    bucket, now, limit = Bucket(per_minute, tokens=tokens), 0.0, 4000
     arrived: list[tuple[float, float]] = []
     for (gap, late, way), (size, share) in zip(gaps, sizes, strict=False):
         now = begun(bucket, now + gap, late)
-        limit = 4000
         ask, output = Ask(size, limit), int(limit * share)
         bucket.begin(now, ask)
-        arrived.append((now + way, size // 4 + output))
+        arrived.append((now + way, size // 4 + output if tokens else 1))
         bucket.settle(ask, answered(size // 4, output))
-    arrived.sort()
-    moments, weights = [at for at, _ in arrived], [tokens for _, tokens in arrived]
-    assert all(tokens <= per_minute + most for tokens, most in most_in_a_minute(moments, weights))
+    for first, _ in arrived:
+        minute = [weight for at, weight in arrived if first <= at < first + MINUTE_S]
+        assert sum(minute) <= per_minute + max(minute)
 
 
 def answered(sent: int, output: int) -> Attempt:

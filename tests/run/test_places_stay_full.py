@@ -10,19 +10,21 @@ import asyncio
 import math
 import random
 import selectors
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 from asking import Ran, entry, run
 from fault_server import FaultServer, Script, Seen, after, whole
 
-from vendor_verifier.records.plan import Limits, RetryRules
+from vendor_verifier.records.plan import Entry, Limits, RetryRules
 from vendor_verifier.run import event_loop
 
-T = TypeVar("T")
+Asked = tuple[FaultServer, Ran]
+LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)
+PLACES, SAMPLES = 10, 200
 # In truth, for what is on its way from one socket of this process to another.
 _GRACE_S = 0.0002
 
@@ -53,13 +55,18 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         return self._patient.jumped_s
 
 
-def run_jumping(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run to the end on a loop of its own, by whose clock limits are counted as well."""
+def asked_by(answer: Callable[[Seen], Script], entries: Callable[[FaultServer], list[Entry]], **plan: Any) -> Asked:
+    """The server's log of a run, and the run, on a loop of its own, by whose clock limits are counted as well."""
+
+    async def whole_run() -> Asked:
+        async with FaultServer(answer) as server:
+            return server, await run(entries(server), SAMPLES, **{"limits": LIMITS} | plan)
+
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:
         loop = runner.get_loop()
         # Each tick of the watch over the loop would be a jump of its own.
         with patch("time.perf_counter_ns", lambda: int(loop.time() * 1e9)), patch.object(event_loop, "TICK_S", 5.0):
-            return runner.run(coroutine)
+            return runner.run(whole_run())
 
 
 def took_ns(server: FaultServer, vendor: str) -> float:
@@ -79,10 +86,6 @@ def mean_in_flight(server: FaultServer, *vendors: str, end_ns: float = math.inf)
 def asked_in(seen: Seen) -> str:
     """The question of a request."""
     return str(seen.body["messages"][0]["content"])
-
-
-LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)
-PLACES, SAMPLES = 10, 200
 
 
 def healthy(seen: Seen) -> Script:
@@ -106,23 +109,17 @@ LIMITED = whole({"error": {"message": "slow down"}}, 429, retry_after=2)
 
 
 @cache
-def asked(*vendors: str, **plan: object) -> tuple[FaultServer, Ran]:
+def asked(*vendors: str, **plan: object) -> Asked:
     """A run of these vendors, named by their kinds, together; the log is the same each time."""
+    tries: dict[tuple[str, str], int] = {}
 
-    async def whole_run() -> tuple[FaultServer, Ran]:
-        tries: dict[tuple[str, str], int] = {}
+    def answer(seen: Seen) -> Script:
+        question = (seen.vendor, asked_in(seen))
+        seen.nth = tries[question] = tries.get(question, -1) + 1
+        return KINDS[seen.vendor.rstrip("1234")](seen)
 
-        def answer(seen: Seen) -> Script:
-            question = (seen.vendor, asked_in(seen))
-            seen.nth = tries[question] = tries.get(question, -1) + 1
-            return KINDS[seen.vendor.rstrip("1234")](seen)
-
-        async with FaultServer(answer) as server:
-            entries = [entry(server, vendor) for vendor in vendors]
-            settings: dict[str, Any] = {"limits": LIMITS, "retry": RetryRules(2, 60.0), "request_concurrency": PLACES}
-            return server, await run(entries, SAMPLES, **settings | plan)
-
-    return run_jumping(whole_run())
+    settings = {"retry": RetryRules(2, 60.0), "request_concurrency": PLACES, **plan}
+    return asked_by(answer, lambda server: [entry(server, vendor) for vendor in vendors], **settings)
 
 
 @pytest.mark.parametrize("other", ["mute", "slow", "limiting"])
@@ -144,30 +141,26 @@ def test_the_group_that_may_be_asked_keeps_its_places_full() -> None:
 
 def test_entries_of_one_account_share_its_places_evenly() -> None:
     """Three entries with one key and five places, one three times as slow: each has about a third of the places."""
-
-    async def whole_run() -> FaultServer:
-        async with FaultServer(lambda seen: after(0.15 if seen.vendor == "slow" else 0.05)) as server:
-            entries = [entry(server, label, account="one") for label in ("good1", "good2", "slow")]
-            await run(entries, SAMPLES, limits=LIMITS, request_concurrency=5)
-            return server
-
-    server = run_jumping(whole_run())
+    labels = ("good1", "good2", "slow")
+    server, _ = asked_by(
+        lambda seen: after(0.15 if seen.vendor == "slow" else 0.05),
+        lambda server: [entry(server, label, account="one") for label in labels],
+        request_concurrency=5,
+    )
     # While all three have something left to ask.
-    end_ns = min(server.by_vendor(label)[-1].at_ns for label in ("good1", "good2", "slow"))
-    for label in ("good1", "good2", "slow"):
+    end_ns = min(server.by_vendor(label)[-1].at_ns for label in labels)
+    for label in labels:
         assert 0.85 * 5 / 3 <= mean_in_flight(server, label, end_ns=end_ns) <= 1.2 * 5 / 3
 
 
 def paced(*answer: Any, repeats: int = 2) -> tuple[float, float]:
     """Seconds until the baseline's last request and the other's."""
-
-    async def last_s() -> tuple[float, float]:
-        async with FaultServer(lambda seen: after(*answer) if seen.vendor == "base" else after(0.05)) as server:
-            both = [entry(server, "base", is_baseline=True), entry(server, "good")]
-            await run(both, SAMPLES, limits=LIMITS, retry=RetryRules(1, 1.0), baseline_repeats=repeats)
-            return server.by_vendor("base")[-1].at_ns / 1e9, server.by_vendor("good")[-1].at_ns / 1e9
-
-    return run_jumping(last_s())
+    server, _ = asked_by(
+        lambda seen: after(*answer) if seen.vendor == "base" else after(0.05),
+        lambda server: [entry(server, "base", is_baseline=True), entry(server, "good")],
+        retry=RetryRules(1, 1.0), baseline_repeats=repeats,
+    )  # fmt: skip
+    return server.by_vendor("base")[-1].at_ns / 1e9, server.by_vendor("good")[-1].at_ns / 1e9
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.5])

@@ -33,13 +33,9 @@ def test_rows_of_a_stopped_process_are_in_no_time(bench: Bench) -> None:
             time.sleep(STOPPED_S)
             os.kill(process.pid, signal.SIGCONT)
             assert process.wait(timeout=120) == 0
-    timings = [record.final.timing for record in final_records(output).values() if record.final is not None]
-    late = [each for each in timings if each is not None and (each.our_lateness_ns or 0) > 0.9 * STOPPED_S * 1e9]
-    assert late
-    kinds = [
-        record.final.failure.kind for record in final_records(output).values() if record.final and record.final.failure
-    ]
-    assert [kind for kind in kinds if kind.startswith("timeout")] == []
+    finals = [record.final for record in final_records(output).values() if record.final is not None]
+    assert any(each.timing and (each.timing.our_lateness_ns or 0) > 0.9 * STOPPED_S * 1e9 for each in finals)
+    assert not any(each.failure and each.failure.kind.startswith("timeout") for each in finals)
     scored = score_folder(RunFolder(output))
     # A time of more than twice our lateness has another cause as well, such as a busy machine.
     was_late = scored.records["late_ms"] > 0.9 * STOPPED_S * 1e3

@@ -153,18 +153,6 @@ def test_a_failed_attempt_keeps_its_request_id(chunks: tuple[bytes, ...], status
     assert failure.request_id == "req-7"
 
 
-def test_a_piece_lost_before_the_end_is_no_success() -> None:
-    """Cut arguments between two good events: what was heard is kept, the attempt fails in plain words."""
-    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"a": 1'}}
-    broken = event(tool_calls=[{"index": 0, "function": {"arguments": ', "b": 2}'}}])[:-20] + b"\n\n"
-    _, response, failure = read(event(tool_calls=[call]), broken, event("tool_calls"), DONE)
-    assert response is not None
-    assert response.tool_calls[0].arguments == '{"a": 1'
-    assert failure is not None
-    assert (failure.kind, failure.phase) == ("bad_payload", "parse")
-    assert "a piece of the answer is missing" in failure.message
-
-
 @pytest.mark.parametrize("status", [200, 503])
 @pytest.mark.parametrize(
     ("encoding", "body", "named"),
@@ -181,3 +169,33 @@ def test_a_body_that_is_still_packed_is_named(encoding: str, body: bytes, named:
 def test_a_body_that_says_it_is_packed_and_is_not_is_read() -> None:
     """A header is a claim; the transport may have unpacked it, and some hosts only forget the header."""
     assert kind_of(read(message(content="hello"), headers={**JSON, "content-encoding": "br"})) is None
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<|tool_calls_section_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<tool_call>",
+        "</tool_call>", "<｜tool▁calls▁begin｜>", "<｜DSML｜function_calls>", "<arg_key>city</arg_key>",
+        "<minimax:tool_call>", '<invoke name="f">', "<|python_tag|>", "<function=f-1.x>", "[TOOL_CALLS][{}]",
+        "<|channel|>commentary", "<seed:tool_call>", "<think>hm</think>", "hm</think>",
+    ],
+)  # fmt: skip
+def test_markup_in_the_text_of_an_answer_is_flagged(markup: str) -> None:
+    """Each family's marks, anywhere in it; half an answer proves nothing."""
+    said = event(content=f"Sure! {markup} done")
+    assert anomalies(read(said, event("stop"))) == ("markup_in_text",)
+    assert anomalies(read(said)) == ()
+
+
+@pytest.mark.parametrize(
+    "plain", ["a < b and c > d", "[1, 2]", "<b>bold</b>", "use the tool_call now", "think>", "[tool_calls]", "<|end"]
+)
+def test_ordinary_text_is_no_markup(plain: str) -> None:
+    """Comparisons, lists, HTML and plain words."""
+    assert anomalies(read(event("stop", content=plain))) == ()
+
+
+def test_an_endless_word_is_cut() -> None:
+    response = read(event("x" * 10**5, content="a"))[1]
+    assert response is not None
+    assert response.finish_raw == "x" * 500

@@ -15,6 +15,7 @@ from costs import assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from listening import CALL, completion, pieces, sse
+from made_values import replace
 
 from vendor_verifier.records.record import Exchange
 from vendor_verifier.wire.openai_completions import OpenAICompletions, parse_text, read_value
@@ -47,7 +48,7 @@ def test_values_without_quotes(text: str, schema: Any, value: Any) -> None:
 
 
 def test_reading_the_calls_at_the_end_adds_no_token() -> None:
-    """Timing is that of the text."""
+    """Timing is that of the text; before the end nothing is read as a call."""
     events = [sse(one) for one in (*pieces(CALL), completion("", "stop"), "[DONE]")]
     exchange = Exchange("2026-01-01T00:00:00+00:00", 99, 200, {}, list(enumerate(events)))
     timing, response, failure = read_answer(exchange, OpenAICompletions().reader())
@@ -56,6 +57,9 @@ def test_reading_the_calls_at_the_end_adds_no_token() -> None:
     assert len(response.tool_calls) == 1
     assert timing.last_token_ns == len(pieces(CALL)) - 1
     assert len(timing.gaps_ns) == len(pieces(CALL)) - 1
+    cut = read_answer(replace(exchange, chunks=exchange.chunks[:-2]), OpenAICompletions().reader())[1]
+    assert cut is not None
+    assert (cut.text, cut.tool_calls) == (CALL, ())
 
 
 MARKS = (

@@ -17,7 +17,7 @@ import pytest
 from asking import ALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listening import STREAMS, captured, near_json
+from listening import STREAMS, near_json
 
 from vendor_verifier.records.record import Exchange
 from vendor_verifier.transport.exchange import ProgressMeter
@@ -134,30 +134,6 @@ def test_a_recorded_stream_is_read_the_same_in_any_dress(wire: str, name: str) -
         assert told(read(wire, chunks)) == whole
     for place in range(1, len(data), 7 if len(data) < 4_000 else 37):
         assert told(read(wire, [data[:place], data[place:]])) == whole
-
-
-PARIS = {"location": "Paris", "unit": "celsius"}
-
-
-@pytest.mark.parametrize(
-    ("wire", "name", "arguments", "usage"),
-    [
-        ("openai_responses", "aimock.responses", PARIS, (0, 0, None)),
-        ("openai_responses", "llamacpp.responses", {"location": ""}, (571, 62, 570)),
-        ("anthropic", "aimock.anthropic", PARIS, (0, 0, None)),
-        ("anthropic", "llamacpp.anthropic", {"location": "", "unit": "celsius"}, (665, 81, 664)),
-        ("gemini", "aimock.gemini", PARIS, (0, 0, None)),
-    ],
-)
-def test_a_recorded_call_is_there_once(wire: str, name: str, arguments: Any, usage: tuple[Any, ...]) -> None:
-    """With its arguments and the tokens that the host reports; cached ones are part of the input."""
-    _, response, failure = read(wire, [captured(f"{name}.stream.txt")])
-    assert failure is None
-    assert response is not None
-    assert response.usage is not None
-    assert [(call.name, json.loads(call.arguments)) for call in response.tool_calls] == [("get_weather", arguments)]
-    assert (response.usage.input, response.usage.output, response.usage.cached) == usage
-    assert response.finish_reason == "tool_calls"
 
 
 @pytest.mark.parametrize("wire", ALL)
