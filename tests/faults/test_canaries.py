@@ -57,6 +57,7 @@ ECHOES: dict[str, Callable[[str], Script]] = {
     "refuses with it": lambda key: say(_error(f"Incorrect API key provided: Bearer {key}", 400)),
     "stops with it": lambda key: say(_error(f"no such key {key}", 401)),
     "answers with it": lambda key: say(stream(text(f"you are {key}"), DONE)),
+    "answers with it sign by sign": lambda key: say(stream(*(text(sign, None) for sign in f"{key}."), DONE)),
     "calls a tool with it": lambda key: say(
         stream(delta("tool_calls", tool_calls=[{"index": 0, "id": key, "function": {"name": key, "arguments": key}}]))
     ),

@@ -1,14 +1,13 @@
-"""The only file of this folder that knows how the package is called; where its inside changes, one function changes."""
+"""What these tests know of the package: where its inside changes, one function changes. And the files of a run."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import gzip
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,31 @@ RUN = ("run", "--config-file-path", "config.yaml", "--test-file-path", "samples.
 def rows(name: str) -> list[dict[str, Any]]:
     """The rows of a JSONL file of this folder."""
     return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def prepare(folder: Path, entries: Sequence[str], keys: Mapping[str, str] | None = None, samples: int = 1) -> None:
+    """Write config.yaml with these vendor entries of model m, .env and samples.jsonl."""
+    lines = "".join(f"    - {{{entry}}}\n" for entry in entries)
+    (folder / "config.yaml").write_text(f"m:\n  vendors:\n{lines}", encoding="utf-8")
+    (folder / ".env").write_text("".join(f"{name}={key}\n" for name, key in (keys or {}).items()), encoding="utf-8")
+    (folder / ".env").chmod(0o600)
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+    tool = {"type": "function", "function": {"name": "look_up", "parameters": schema}}
+    rows = (
+        {"messages": [{"role": "user", "content": f"Please look up record {number}."}], "tools": [tool]}
+        for number in range(samples)
+    )
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def simulated(*labels: str) -> list[str]:
+    """Entries ``label`` or ``label=persona``; the first is the baseline."""
+    entries = []
+    for number, label in enumerate(labels):
+        name, _, persona = label.partition("=")
+        entry = f'name: simulated, label: {name}, model_id: m, url: "sim://{persona or name}"'
+        entries.append(entry if number else f"{entry}, is_baseline: true")
+    return entries
 
 
 def tool_score(row: dict[str, Any]) -> dict[str, Any]:
@@ -95,16 +119,6 @@ def _answer(attempt: dict[str, Any]) -> dict[str, Any]:
     if failure := attempt["failure"]:
         found["failure"] = {name: failure[name] for name in ("kind", "status", "code", "retry_after_s")}
     return found
-
-
-def stored_demo(folder: Path) -> Path:
-    """The demo run of this folder as a run that can be scored again."""
-    run = folder / "demo"
-    (run / "samples").mkdir(parents=True)
-    for name in ("manifest.json", "samples/trigger.jsonl"):
-        (run / name).write_bytes((HERE / "demo_run" / name).read_bytes())
-    (run / "records.jsonl").write_bytes(gzip.decompress((HERE / "demo_run" / "records.jsonl.gz").read_bytes()))
-    return run
 
 
 def job(file: Path, folder: Path) -> tuple[int, dict[str, Any]]:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters import job
-from loopback import prepare, simulated
+from adapters import job, prepare, simulated
 
 ANSWER = [{"name": "book_table", "args": {"people": 2, "time": "7pm"}}]
 ROW = {

@@ -9,8 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from adapters import RUN, command
-from loopback import answered, prepare, serving, simulated
+from adapters import RUN, command, prepare, simulated
+from costs import PATIENCE_S, held_until
+from fault_server import Script, serving, whole
 
 
 @pytest.mark.parametrize(
@@ -36,21 +37,20 @@ def test_exit_code_of_an_interrupted_run(number: signal.Signals, code: int, tmp_
     """The signal comes while an answer is awaited; the run can be gone on with."""
     asked, ended = threading.Event(), threading.Event()
 
-    def wait(*_: object) -> bytes:
+    def wait(*_: object) -> Script:
         asked.set()
-        ended.wait(60)
-        return answered(b"{}", "500 Internal Server Error")
+        return Script(held_until(ended.is_set, whole({}, 500)))
 
-    with serving(wait) as address:
-        prepare(tmp_path, [f'name: slow, model_id: m, url: "{address}/v1"'], {"slow": "sk-slow"})
+    with serving(wait) as server:
+        prepare(tmp_path, [f'name: slow, model_id: m, url: "{server.url()}/v1"'], {"slow": "sk-slow"})
         program = [sys.executable, "-m", "vendor_verifier", *RUN, "-o", "run"]
         pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(program, cwd=tmp_path, **pipes) as process:  # type: ignore[call-overload]
-            assert asked.wait(60)
+            assert asked.wait(PATIENCE_S)
             process.send_signal(number)
             ended.set()
             try:
-                assert process.wait(60) == code
+                assert process.wait(PATIENCE_S) == code
             finally:
                 process.kill()
     assert command(["score", "run"], tmp_path)[0] in (0, 3)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters import HERE, command, defects, figures, stored_demo
+from adapters import HERE, command, defects, figures
+from scored import write_demo
 
 from vendor_verifier import irf
 
@@ -66,6 +67,6 @@ def test_figures_of_real_result_files(baseline: str, tmp_path: Path) -> None:
 
 def test_figures_of_a_stored_demo(tmp_path: Path) -> None:
     """Scored again, ten vendors have the six metrics and F1 counts that they had."""
-    run = stored_demo(tmp_path)
+    run = write_demo(tmp_path)
     assert command(["score", run], tmp_path)[0] == 0
     assert figures(run, *METRICS, *COUNTS) == close(stored("demo_figures.json"))

@@ -1,22 +1,18 @@
-"""Hostile text of a vendor is harmless in every report, and no secret is in anything that a run leaves."""
+"""Hostile text of a vendor is harmless in every report."""
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import json
 import re
 import unicodedata
-import urllib.parse
-from collections.abc import Mapping
-from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from adapters import RUN, command
-from loopback import answered, prepare, serving, streamed
+from adapters import RUN, command, prepare
+from fault_server import DONE, FaultServer, Script, Seen, event, say, serving, stream, whole
+from page_reading import read_page
 
 TEXTS = (
     '=HYPERLINK("http://evil.example";"x")',
@@ -29,22 +25,18 @@ TEXTS = (
 FILES = ("json", "csv", "md", "html", "junit", "openmetrics")
 
 
-def evil(text: str, path: str) -> bytes:
-    """The text at every place of an answer, or as an error; ``path`` says which."""
-    if "/error/" in path:
-        return answered(
-            json.dumps({"error": {"message": text, "code": text, "type": text}}).encode(), "400 Bad Request"
-        )
-    call = {
-        "index": 0,
-        "id": text,
-        "type": "function",
-        "function": {"name": text, "arguments": json.dumps({text: text})},
-    }
+def evil(_: FaultServer, seen: Seen) -> Script:
+    """The text that the path names, at every place of an answer or of an error."""
+    _, kind, number, *_ = seen.path.split("/")
+    text = TEXTS[int(number)]
+    if kind == "error":
+        return say(whole({"error": {"message": text, "code": text, "type": text}}, 400))
+    function = {"name": text, "arguments": json.dumps({text: text})}
+    call = {"index": 0, "id": text, "type": "function", "function": function}
     first = {"index": 0, "delta": {"content": text, "reasoning_content": text, "tool_calls": [call]}}
     last = {"index": 0, "delta": {}, "finish_reason": text}
     named = {"id": text, "model": text, "provider": text, "system_fingerprint": text}
-    return streamed({**named, "choices": [first]}, {**named, "choices": [last]})
+    return say(stream(event({**named, "choices": [first]}), event({**named, "choices": [last]}), DONE))
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +44,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Format → what it prints of a run of vendors that put hostile texts everywhere."""
     folder = tmp_path_factory.mktemp("hostile")
     kinds = [f"{kind}/{number}" for kind in ("answer", "error") for number in range(len(TEXTS))]
-    with serving(lambda path, *_: evil(TEXTS[int(path.split("/")[2])], path)) as address:
-        entries = [f'name: v{number}, model_id: m, url: "{address}/{kind}/v1"' for number, kind in enumerate(kinds)]
+    with serving(evil) as server:
+        entries = [f'name: v{n}, model_id: m, url: "{server.url(kind)}/v1"' for n, kind in enumerate(kinds)]
         keys = {f"v{number}": f"sk-evil-{number}" for number in range(len(kinds))}
         prepare(folder, entries, keys)
         code, out, err = command([*RUN, "--retries", "0", "-o", "run"], folder)
@@ -77,29 +69,15 @@ def test_terminal_and_markdown_show_nothing_hidden(reports: dict[str, str]) -> N
     assert not re.search(r"(?<!\\)\]\(", reports["md"])
 
 
-class _Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.wrong: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name.startswith("on") or ("evil.example" in (value or "") and name in ("src", "href", "action")):
-                self.wrong.append(f"<{tag} {name}={value}>")
-        if tag in ("img", "iframe", "object"):
-            self.wrong.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        if self.cdata_elem and "alert(1)" in data and "<" in data:
-            self.wrong.append(data[:80])
-
-
 def test_html_runs_and_loads_nothing(reports: dict[str, str]) -> None:
     """No element, handler or address of the vendor's."""
-    tags = _Tags()
-    tags.feed(reports["html"])
-    assert tags.wrong == []
-    assert "<script>alert" not in reports["html"]
+    page = read_page(reports["html"])
+    assert page.faults == []
+    assert not {tag for tag, _ in page.elements} & {"img", "iframe", "object"}
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    for name in ("src", "href", "action"):
+        assert not any("evil.example" in address for address in page.attribute(name))
+    assert len(page.texts["script"]) == 1
     assert "Content-Security-Policy" in reports["html"]
 
 
@@ -112,53 +90,3 @@ def test_formats_for_machines_stay_readable(reports: dict[str, str]) -> None:
     assert reports["prom"].endswith("# EOF\n")
     pattern = r'# .*|[a-z_]+(\{([a-z_]+="([^"\\\n]|\\.)*",?)*\})? \S+'
     assert not [line for line in reports["prom"].splitlines() if not re.fullmatch(pattern, line)]
-
-
-KEY, TOKEN = "CANARY/KEY+0123456789=abcdwxyz", "CANARY-TOKEN-zyxwvutsrqponmlk"
-
-
-def forms(secret: str) -> set[str]:
-    """A secret plain, without its beginning, URL-encoded and in base64, in any case."""
-    words = {secret, secret[-8:], urllib.parse.quote(secret), urllib.parse.quote(secret, safe="")}
-    coded = {base64.b64encode(word.encode()).decode() for word in (secret, secret.upper(), secret.lower())}
-    return {form for word in words for form in (word, word.upper(), word.lower())} | coded
-
-
-def echo(path: str, headers: Mapping[str, str], _: bytes) -> bytes:
-    """The key and the token of a request, in the text, the calls, the names, an error or the headers."""
-    said = f"{headers['authorization']} {headers['x-token']}"
-    coded = base64.b64encode(KEY.encode()).decode()
-    if "/text/" in path:
-        return evil(said, path)
-    if "/pieces/" in path:
-        return streamed(*({"choices": [{"index": 0, "delta": {"content": sign}}]} for sign in said))
-    if "/refusal/" in path:
-        return answered(
-            f'{{"error": {{"message": "bad key {said} …{KEY[-8:]} {coded}"}}}}'.encode(), "401 Unauthorized"
-        )
-    return answered(
-        b"<html>" + said.upper().encode(), "500 Oops", "text/html", **{"X-Request-Id": KEY, "Set-Cookie": TOKEN}
-    )
-
-
-def test_no_secret_in_anything_a_run_leaves(tmp_path: Path) -> None:
-    """Screens, records, manifest, reports and explanations hold a mask, and the key in no form."""
-    kinds = ("text", "pieces", "refusal", "headers")
-    with serving(echo) as address:
-        entries = [
-            f'name: canary, label: {kind}, model_id: m, url: "{address}/{kind}/v1", api_key_env: key{number}, '
-            "extra_headers: {x-token: '${TOKEN}'}"
-            for number, kind in enumerate(kinds)
-        ]
-        keys = {f"key{number}": f"'{KEY}'" for number in range(len(kinds))}
-        prepare(tmp_path, entries, {**keys, "TOKEN": TOKEN})
-        said = [*command([*RUN[:-1], "--verbose", "--retries", "0", "-o", "run"], tmp_path)[1:]]
-    (tmp_path / ".env").unlink()
-    commands = [["score", "run"], ["report", "run"], ["report", "run", "--format", ",".join(FILES), "-o", "reports"]]
-    commands += [["explain", "run", "--vendor", kind] for kind in kinds]
-    for words in commands:
-        said += command(words, tmp_path)[1:]
-    files = [path.read_bytes().decode(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
-    sought = re.compile("|".join(map(re.escape, forms(KEY) | forms(TOKEN))))
-    assert [found[0] for text in (*said, *files) if (found := sought.search(text))] == []
-    assert sum(text.count("[secret]") for text in files) >= len(kinds)

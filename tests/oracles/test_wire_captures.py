@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from adapters import HERE, RUN, answers, command, rows
-from loopback import prepare, serving
+from adapters import HERE, RUN, answers, command, prepare, rows
+from fault_server import FaultServer, Script, Seen, say, serving
 
 CAPTURES = HERE.parent / "wire" / "captures"
 PROTOCOLS = {"responses": "openai_responses", "anthropic": "anthropic", "gemini": "gemini"}
@@ -14,21 +13,21 @@ PROTOCOLS = {"responses": "openai_responses", "anthropic": "anthropic", "gemini"
 OF_THE_CONNECTION = ("transfer-encoding", "content-length", "connection", "keep-alive")
 
 
-def play(path: str, *_: Any) -> bytes:
+def play(_: FaultServer, seen: Seen) -> Script:
     """The capture that the first part of the path names."""
-    head, _, body = (CAPTURES / path.split("/")[1]).read_bytes().partition(b"\r\n\r\n")
+    head, _, body = (CAPTURES / seen.vendor).read_bytes().partition(b"\r\n\r\n")
     status, *lines = head.split(b"\r\n")
     kept = [line for line in lines if line.partition(b":")[0].decode().lower() not in OF_THE_CONNECTION]
     ends = [b"Content-Length: %d" % len(body), b"Connection: close"]
-    return b"\r\n".join([status, *kept, *ends]) + b"\r\n\r\n" + body
+    return say(b"\r\n".join([status, *kept, *ends]) + b"\r\n\r\n" + body, end="close")
 
 
 def test_fields_of_every_capture(tmp_path: Path) -> None:
     """Text, calls, finish, usage, identity and failure of 16 recorded answers of three servers."""
     names = sorted(path.name for path in CAPTURES.iterdir())
-    with serving(play) as address:
+    with serving(play) as server:
         entries = [
-            f'name: capture{number}, label: "{name}", model_id: m, url: "{address}/{name}/v1", '
+            f'name: capture{number}, label: "{name}", model_id: m, url: "{server.url(name)}/v1", '
             f"validator: {PROTOCOLS.get(name.split('.')[1 + ('429' in name)], 'openai')}"
             for number, name in enumerate(names)
         ]
