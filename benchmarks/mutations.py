@@ -55,7 +55,7 @@ FAULTS = (
     Fault("findings/probes.py", "and (old, new) not in base_groups_of", "", "benchmarks/test_probe_rates.py findings"),
     Fault("findings/probes.py", "if rate**count > _CERTAIN:", "if False:", "benchmarks/test_probe_rates.py"),
     Fault("stats/compare.py", "np.count_nonzero(np.diff(places) > gap)", "np.count_nonzero(np.diff(places) > 0)", "stats findings"),
-    Fault("stats/compare.py", "(len(p_values) - rank) * p_values[place]", "p_values[place]", "stats findings"),
+    Fault("stats/compare.py", "np.sort(p_values) * steps", "np.sort(p_values)", "stats findings"),
     Fault("suites/schema.py", "self.parts * written > _MAX_WORK or", "False or", "suites"),
     Fault("suites/tool_correctness.py", "if at not in found and place not in taken:", "if at not in found:", "suites oracles/test_tool_evaluators.py"),
     Fault("suites/calls.py", 'text.find("\\n```", fence.end())', 'text.find("\\n", fence.end())', "suites oracles/test_tool_evaluators.py"),

@@ -43,6 +43,7 @@ GRADED = np.random.default_rng(1).choice([0.0, 0.25, 0.5, 0.75, 1.0], N)
         (GRADED, GRADED, []),
         (GRADED * 0.98, GRADED, [("score", "check")]),
         (GRADED * 0.7, GRADED, [("score", "differs")]),
+        ([0.5] * N, [1.0] * N, [("score", "differs")]),
         (failing(0.2, 9), failing(0.0, 9), []),
     ],
 )
@@ -77,3 +78,24 @@ def test_matches_takes_a_reach_of_ten_points(n: int, base: float, enough: bool) 
     (reach,) = calls.score_reaches(run, "v")
     assert reach.enough == enough
     assert (reach.needed is None) == enough
+
+
+def test_a_loss_of_everything_reads_in_points() -> None:
+    (test,) = calls.scores(model_run(scores("v", failing(1.0, 30)), scores(BASE, failing(0.0, 30))), "v")
+    assert "(100.0 points lower; lower in 30 of 30 samples)" in test.text
+
+
+def reach_of_schema(n: int, repeats: int) -> Any:
+    """Of an evaluation with tool calls, a tenth of which break their schema."""
+    classes = ["schema_mismatch" if number % 10 == 0 else "valid" for number in range(n)]
+    base = [scores(BASE, failing(0.0, n), classes=classes, repetition=again) for again in range(repeats)]
+    return calls.reach(model_run(scores("v", failing(0.0, n), classes=classes), *base), "v")
+
+
+def test_a_baseline_asked_once_is_less_evidence_of_schemas() -> None:
+    once, twice = (reach_of_schema(300, repeats) for repeats in (1, 2))
+    assert once.value > twice.value
+    assert reach_of_schema(300, 4).value <= twice.value
+    few = reach_of_schema(60, 1)
+    assert few.text.startswith("60 samples are too few")
+    assert few.needed > 200

@@ -317,3 +317,17 @@ def test_down_takes_60_requests(asked: int, is_down: bool) -> None:
     failed = {"charge": np.where(ok, None, "vendor"), "failure": np.where(ok, None, "http_5xx")}
     run = model_runs.model_run(model_runs.twice(asked), model_runs.records("v", asked, ok=ok, **failed))
     assert ("down" in {finding.status for finding in judge(run, {}).findings}) == is_down
+
+
+def test_more_answers_of_the_baseline_are_no_more_answers_of_a_vendor() -> None:
+    """A vendor that is asked once is compared with two of them."""
+    reached = [judged(honest_run(repeats=repeats)).verdicts["v"].facets["tool_calls"] for repeats in (2, 4)]
+    assert {facet.n for facet in reached} == {315}
+
+
+def test_a_baseline_that_never_agrees_with_itself_leaves_the_model_untested() -> None:
+    run = with_texts(with_texts(HONEST, "v", lambda i: "7" * 95), BASE, lambda i: "8" * 90)
+    run = with_texts(run, BASE, lambda i: "9" * 99, 1)
+    facet = judged(run).verdicts["v"].facets["model"]
+    assert facet.status == "not_tested"
+    assert "too few" in facet.reason

@@ -10,7 +10,7 @@ import pytest
 from numpy.random import Generator
 from scipy import stats
 
-from vendor_verifier.stats import answers, compare, decisions
+from vendor_verifier.stats import answers, compare
 from vendor_verifier.stats.intervals import (
     OUTAGE,
     bootstrap,
@@ -42,12 +42,12 @@ def odd(rng: Generator, more: float) -> float:
     """Questions on which one model is sure, and others on which it is not."""
     chance = np.where(np.arange(300) % 4 == 0, 0.5, 0.02)
     own, one, two = (rng.random(300) < chance for _ in range(3))
-    return decisions.odd_one_out(own ^ (rng.random(300) < more), one, two)[0].p_value
+    return compare.odd_one_out(own ^ (rng.random(300) < more), one, two)[0].p_value
 
 
 def sign(rng: Generator, more: float) -> float:
     own, base = (rng.random(200) < 0.5 for _ in range(2))
-    return decisions.sign_test(own & (rng.random(200) >= more), base).p_value
+    return compare.sign_test(own & (rng.random(200) >= more), base).p_value
 
 
 def scores(rng: Generator, more: float) -> float:
@@ -169,26 +169,26 @@ def test_bootstrap_encloses_a_ratio_of_sums() -> None:
     [("aab", "aaa", "aaa", (1, 0)), ("aba", "aab", "abb", (1, 1)), ("abc", "bcd", "cda", (0, 0))],
 )
 def test_only_triples_with_two_equal_answers_count(own: str, one: str, other: str, odds: tuple[int, int]) -> None:
-    assert decisions.odd_one_out(*(np.array(list(each)) for each in (own, one, other)))[1:] == odds
+    assert compare.odd_one_out(*(np.array(list(each)) for each in (own, one, other)))[1:] == odds
 
 
 def test_powers_agree_with_simulated_tests() -> None:
     rng = np.random.default_rng(8)
     tests: dict[str, tuple[float, Callable[[], float]]] = {
         "odd": (
-            decisions.odd_power(200, 0.10, 0.04, 0.01),
+            compare.odd_power(200, 0.10, 0.04, 0.01),
             lambda: stats.binom.sf((o := rng.binomial(200, 0.10)) - 1, o + rng.binomial(200, 0.04), 1 / 3),
         ),
         "share": (
-            decisions.share_power(150, 0.02, 0.1, 0.01),
+            compare.share_power(150, 300, 0.02, 0.1, 0.01),
             lambda: compare.more_often(rng.binomial(150, 0.12), 150, rng.binomial(300, 0.02), 300).p_value,
         ),
         "sign": (
-            decisions.sign_power(200, 0.1, 0.1, 0.01),
+            compare.sign_power(200, 0.1, 0.1, 0.01),
             lambda: stats.binom.sf((k := rng.binomial(200, 0.15)) - 1, k + rng.binomial(200, 0.05), 0.5),
         ),
         "stretches": (
-            decisions.stretches_power(200, 2, 400, 2, 0.01, 0.06),
+            compare.stretches_power(200, 2, 400, 2, 0.01, 0.06),
             lambda: compare.more_stretches(compare.stretches(rng.random(200) < 0.06, 2), 9, 200, 2, 400).p_value,
         ),
     }
@@ -197,10 +197,10 @@ def test_powers_agree_with_simulated_tests() -> None:
 
 
 def test_the_smallest_difference_is_that_found_in_eight_of_ten() -> None:
-    assert decisions.smallest(lambda points: points) == 0.8
-    assert decisions.smallest(lambda points: 0.0) is None
-    assert decisions.slower_power(0.1, 12, 1.25, 0.01, 1.3) < 0.1 < 0.9 < decisions.slower_power(0.1, 12, 1.25, 0.01, 2)
-    assert decisions.slower_power(0.0, 12, 1.25, 0.01, 1.3) == 1
+    assert compare.smallest(lambda points: points) == 0.8
+    assert compare.smallest(lambda points: 0.0) is None
+    assert compare.slower_power(0.1, 12, 1.25, 0.01, 1.3) < 0.1 < 0.9 < compare.slower_power(0.1, 12, 1.25, 0.01, 2)
+    assert compare.slower_power(0.0, 12, 1.25, 0.01, 1.3) == 1
 
 
 def test_answers_are_compared_by_place() -> None:

@@ -17,12 +17,12 @@ from vendor_verifier.records.plan import Price, same_model
 from vendor_verifier.records.results import FacetName, Status
 from vendor_verifier.scoring.answer import AnswerText
 from vendor_verifier.scoring.money import Money
+from vendor_verifier.scoring.table import INVALID_CALLS, has_word
 from vendor_verifier.stats.answers import similarity
 from vendor_verifier.stats.compare import Comparison, more_often
 
 LEVEL, CERTAIN = 0.01, 0.001
 LEAST_COMPARABLE, MOST_FAILURES, LEAST_PAIRS = 0.8, 0.1, 40
-_BAD_CALLS = frozenset({"invalid_json", "unknown_tool", "schema_mismatch"})
 _COMPARED = [
     "suite", "sample", "repetition", "ok", "reworded", "called", "call_digest", "input_tokens", "output_tokens",
     "cached_tokens", "reasoning_tokens", "characters", "turns",
@@ -136,12 +136,12 @@ class ModelRun:
         """
         samples = len(self.records["sample"].cat.categories)
         turns = int(self.records["repetition"].max()) + 1 if len(self.records) else 1
-        bad = [name for name in self.records["classes"].cat.categories if not _BAD_CALLS.isdisjoint(name.split(","))]
         found = {}
         for label, rows in self.rows.items():
             question = rows["suite"].cat.codes.to_numpy(np.int64) * samples + rows["sample"].cat.codes.to_numpy()
             called = rows["decision"].map({"called": 1.0, "not_called": 0.0}).astype(float).where(rows["ok"])
-            bad_call = rows["classes"].isin(bad).astype(float).where(rows["ok"] & rows["classes"].notna())
+            bad_call = has_word(rows["classes"], *INVALID_CALLS).astype(float)
+            bad_call = bad_call.where(rows["ok"] & rows["classes"].notna())
             rows = rows.assign(called=called, bad_call=bad_call)[[*_COMPARED, "bad_call"]]
             found[label] = rows.set_axis(question * turns + rows["repetition"])
         return found
@@ -150,9 +150,11 @@ class ModelRun:
     def pairs(self) -> pd.DataFrame:
         """The baseline's answers, two and two: its repetitions 2k and 2k + 1, as columns ``x_one`` and ``x_two``.
 
-        Indexed as repetition k of ``answers``. ``x_two`` is missing where it was asked once.
+        Indexed as repetition k of ``answers``. ``x_two`` is missing where it was asked once. No vendor has an answer to
+        compare with further repetitions, which are left out.
         """
         rows = self.answers[self.baseline][_COMPARED] if self.baseline else next(iter(self.answers.values())).iloc[:0]
+        rows = rows[rows["repetition"] // 2 <= self.records["repetition"][self.records["label"] != self.baseline].max()]
         turn = rows["repetition"].to_numpy()
         keyed = rows.set_axis(rows.index - turn + turn // 2).drop(columns="repetition")
         first = keyed[turn % 2 == 0].add_suffix("_one")
@@ -281,12 +283,6 @@ def hit_more_often(
     text = f"{hits} of {len(hit)} {text} (baseline {base_hits} of {len(base_hit)})."
     found = more_often(hits, len(hit), base_hits, len(base_hit))
     return compared(facet, name, text, found, line=line, counts=hits + base_hits > 0, samples=shown(rows[hit]))
-
-
-def with_anomaly(rows: pd.DataFrame, name: str) -> pd.Series[bool]:
-    """Which answers departed from the standard in this way."""
-    found: pd.Series[bool] = rows["anomalies"].isin([each for each in rows["anomalies"].cat.categories if name in each])
-    return found
 
 
 @dataclass(frozen=True)

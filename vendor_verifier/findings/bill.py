@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, percent, shown, with_anomaly
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, percent, shown
 from vendor_verifier.scoring.money import costs_usd
+from vendor_verifier.scoring.table import has_word
 from vendor_verifier.stats.compare import Comparison, slope
 from vendor_verifier.stats.intervals import mean_interval, quantile
 from vendor_verifier.text import counted
@@ -116,7 +117,7 @@ def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
 def hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that bill more output tokens than their text can hold, where the baseline's do not."""
     own, base = run.answered[label], run.reference[run.reference["ok"]]
-    hidden, usual = with_anomaly(own, "tokens_not_shown"), with_anomaly(base, "tokens_not_shown")
+    hidden, usual = has_word(own["anomalies"], "tokens_not_shown"), has_word(base["anomalies"], "tokens_not_shown")
     if len(base) and hidden.sum() >= 3 and hidden.mean() > usual.mean() + MONEY_LINE:
         text = f"{hidden.sum()} of {len(own)} answers bill more output tokens than their text can hold "
         text += f"(baseline {usual.sum()} of {len(base)})."

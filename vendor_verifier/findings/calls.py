@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.findings.base import LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown, with_anomaly
+from vendor_verifier.findings.base import LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.stats import decisions as tests
+from vendor_verifier.scoring.table import has_word
+from vendor_verifier.stats import compare as tests
 from vendor_verifier.stats.compare import paired
 
 FACET: FacetName = "tool_calls"
@@ -19,8 +20,6 @@ LEAST_TRIPLES, LEAST_CALLS, LEAST_SCORES = 20, 10, 10
 ENOUGH, ENOUGH_ARGUMENTS = 0.10, 0.50
 # Arguments need evidence only where the baseline repeats this share of its own.
 LEAST_REPEATED = 0.25
-# The share of decisions that differ by chance, assumed where the baseline was asked once.
-_ASSUMED_NOISE = 0.05
 _TESTS = 4
 _Power = Callable[[float, float], float]
 
@@ -75,7 +74,7 @@ def in_text(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers whose text holds the markup of a tool call."""
     own, base = run.answered[label], run.answered[run.baseline or ""]
     if min(len(own), len(base)) >= LEAST_CALLS:
-        leaked, base_leaked = with_anomaly(own, "markup_in_text"), with_anomaly(base, "markup_in_text")
+        leaked, base_leaked = (has_word(rows["anomalies"], "markup_in_text") for rows in (own, base))
         text = "answers have a tool call in their text"
         yield hit_more_often(FACET, "calls_in_text", text, own, leaked, base_leaked, LINE)
 
@@ -86,14 +85,16 @@ def reach(run: ModelRun, label: str) -> Reach:
     if base is not None and base["called"].isna().all() and base["bad_call"].isna().all():
         return Reach(False, "no sample offers tools", meant=False)
     pairs = run.pairs.dropna(subset=["called_one", *(["called_two"] if run.asked_twice else [])])
-    n, why = len(pairs), run.thin(label) or run.fault(FACET)
-    if why is None and n and not run.asked_twice:
+    why = run.thin(label) or run.fault(FACET)
+    if why is None and len(pairs) and not run.asked_twice:
         why = "the baseline was asked once, so arguments cannot be compared: set --baseline-repeats 2"
-    if why is None and n and run.redacted:
+    if why is None and len(pairs) and run.redacted:
         why = "the texts are redacted, so arguments cannot be compared"
     if why is not None:
         return Reach(False, why)
-    powers = _powers(run, pairs)
+    calls = run.answers[run.baseline or ""]["bad_call"].dropna()
+    own_calls = len(calls) * run.planned.get(label, 0) / max(1, run.planned.get(run.baseline or "", 0))
+    n, powers = len(pairs) or round(own_calls), _powers(run, pairs, calls, own_calls)
     if not powers:
         return Reach(False, "no answers can be compared")
     seen = [tests.smallest(partial(power, 1.0)) for power, _, _ in powers]
@@ -109,26 +110,24 @@ def reach(run: ModelRun, label: str) -> Reach:
     return Reach(False, text, points, n, needed=tests.needed_size(n, is_enough))
 
 
-def _powers(run: ModelRun, pairs: pd.DataFrame) -> list[tuple[_Power, float, str]]:
+def _powers(
+    run: ModelRun, pairs: pd.DataFrame, calls: pd.Series[float], own_calls: float
+) -> list[tuple[_Power, float, str]]:
     """Of decisions, schema validity and arguments: the power at a multiple of the samples and a difference, the
     difference that must be found, and its unit."""
     alpha, n = run.alpha(_TESTS), len(pairs)
-    apart = (float((pairs["called_one"] != pairs["called_two"]).sum()) + 0.5) / (n + 1)
-    noise = round(apart if run.asked_twice else _ASSUMED_NOISE, 3)
-    calls = run.answers[run.baseline]["bad_call"].dropna() if run.baseline else pd.Series(dtype=float)
-    calls_each, broken = len(calls) / (2 if run.asked_twice else 1), round(float(calls.mean()), 3)
+    noise = round((float((pairs["called_one"] != pairs["called_two"]).sum()) + 0.5) / (n + 1), 3)
+    broken = round(float(calls.mean()), 3)
     both = pairs.dropna(subset=["call_digest_one", "call_digest_two"])
     same = round(float((both["call_digest_one"] == both["call_digest_two"]).mean()), 2)
     # Of answers drawn with chances p the odd one of three comes with Σ p² (1 − p) ≤ same · (1 − same).
     odd = min((1 - same) / 2, same * (1 - same))
 
     def of_decisions(times: float, difference: float) -> float:
-        if not run.asked_twice:
-            return tests.sign_power(round(times * n), noise, difference, alpha / 2)
         return tests.odd_power(round(times * n), noise / 2 + difference * (1 - noise), noise, alpha)
 
     def of_schema(times: float, difference: float) -> float:
-        return tests.share_power(round(times * calls_each), broken, difference, alpha)
+        return tests.share_power(round(times * own_calls), round(times * len(calls)), broken, difference, alpha)
 
     def of_arguments(times: float, difference: float) -> float:
         rest = (1 - difference) * odd
@@ -156,7 +155,7 @@ def scores(run: ModelRun, label: str) -> Iterator[Test]:
         lost = pairs[own < base]
         text = (
             f"{suite}: scores {own.mean():.3g}, the baseline {base.mean():.3g} "
-            f"({-100 * found.value:.2g} points lower; lower in {len(lost)} of {len(pairs)} samples)."
+            f"({-100 * found.value:.1f} points lower; lower in {len(lost)} of {len(pairs)} samples)."
         )
         worst = lost.loc[(own - base)[lost.index].sort_values(kind="stable").index]
         yield Test(

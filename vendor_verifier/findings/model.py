@@ -149,7 +149,8 @@ def reach(run: ModelRun, label: str) -> Reach:
     if share <= ENOUGH:
         return Reach(True, f"Another model behind {percent(share)} of the answers would have been seen.", share, n)
     text = f"{counted(n, 'sample')} are too few to see another model behind half of the answers"
-    return Reach(False, text, share, n, needed=math.ceil(n * (share / ENOUGH) ** 2))
+    needed = math.ceil(n * (share / ENOUGH) ** 2) if math.isfinite(share) else None
+    return Reach(False, text, share, n, needed=needed)
 
 
 TESTS = (served, fingerprint, cut_prompts, answers)

@@ -10,8 +10,7 @@ import pandas as pd
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, main_failure, percent, shown
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.stats.compare import more_stretches, stretches
-from vendor_verifier.stats.decisions import needed_size, smallest, stretches_power
+from vendor_verifier.stats.compare import more_stretches, needed_size, smallest, stretches, stretches_power
 from vendor_verifier.text import counted
 
 FACET: FacetName = "reliability"

@@ -9,10 +9,19 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, shown, with_anomaly
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, shown
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.stats.compare import LEAST_TIMES, WINDOWS, Floats, correlated_more, slower, window_differences
-from vendor_verifier.stats.decisions import slower_power, smallest
+from vendor_verifier.scoring.table import has_word
+from vendor_verifier.stats.compare import (
+    LEAST_TIMES,
+    WINDOWS,
+    Floats,
+    correlated_more,
+    slower,
+    slower_power,
+    smallest,
+    window_differences,
+)
 from vendor_verifier.text import counted
 
 FACET: FacetName = "speed"
@@ -121,7 +130,7 @@ def not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
     """Streamed answers that came in one piece."""
     own, base = run.answered[label], run.answered[run.baseline or ""]
     if min(len(own), len(base)) >= LEAST_STREAMED:
-        whole, base_whole = with_anomaly(own, "buffered"), with_anomaly(base, "buffered")
+        whole, base_whole = has_word(own["anomalies"], "buffered"), has_word(base["anomalies"], "buffered")
         text = "answers came in one piece, not as a stream"
         yield hit_more_often(FACET, "not_streamed", text, own, whole, base_whole)
 

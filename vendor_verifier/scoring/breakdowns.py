@@ -6,7 +6,6 @@ They take the rows of one model as figures read them (``Scored.records`` without
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ import pandas as pd
 from vendor_verifier.findings.gates import Gate, meets
 from vendor_verifier.scoring.answer import MOST_DISCARDED
 from vendor_verifier.scoring.metrics import REQUEST_VALUES
-from vendor_verifier.scoring.table import of_words
+from vendor_verifier.scoring.table import has_word
 
 _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SPREADS = ("ttft_ms", "ttft_due_ms", "ttfat_ms", "tpot_ms", "request_tps", "e2e_ms", "connect_ms")
@@ -28,7 +27,8 @@ def distributions(records: pd.DataFrame) -> pd.DataFrame:
     """
     parts = {}
     for metric in _SPREADS:
-        values, late = _values(records, metric)
+        of, name = REQUEST_VALUES[metric]
+        values, late = of(records), has_word(records["discarded"], name)
         groups = values.groupby(records["label"], observed=True)
         counts, discarded = groups.count(), late.groupby(records["label"], observed=True).sum()
         if not counts.any():
@@ -44,12 +44,6 @@ def distributions(records: pd.DataFrame) -> pd.DataFrame:
         index = pd.MultiIndex.from_arrays([[], []], names=["label", "metric"])
         return pd.DataFrame(columns=["n", "mean", *_SHARES, "min", "max"], index=index)
     return pd.concat(parts, names=["metric"]).swaplevel().sort_index(level=0, sort_remaining=False)
-
-
-def _values(records: pd.DataFrame, metric: str) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    of, name = REQUEST_VALUES[metric]
-    late = of_words(records["discarded"], lambda words: float(name in words)) > 0
-    return of(records), pd.Series(late, index=records.index)
 
 
 def regions(records: pd.DataFrame) -> pd.DataFrame:
@@ -115,11 +109,11 @@ def goodput(records: pd.DataFrame, slos: Sequence[Gate]) -> pd.DataFrame:
     own = records[(records["charge"] != "us")]
     kept, broken, late = own["ok"].copy(), ~own["ok"], pd.Series(False, index=own.index)
     for slo in slos:
-        values, discarded = _values(own, slo.metric)
-        met = meets(slo, values)
+        of, name = REQUEST_VALUES[slo.metric]
+        met = meets(slo, of(own))
         kept &= met == 1
         broken |= met == 0
-        late |= discarded
+        late |= has_word(own["discarded"], name)
     unknown = ~kept & ~broken
     table = own[["label"]].assign(
         asked=~(late & unknown), good=kept, failed=~own["ok"], unmeasured=own["ok"] & unknown & ~late

@@ -32,7 +32,7 @@ from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS, irf
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.set_aside import excuse_refused_access, set_misrouted_aside, withhold_speeds
-from vendor_verifier.scoring.table import Frames, judged_calls
+from vendor_verifier.scoring.table import Frames, has_word, judged_calls
 from vendor_verifier.suites import OF_CALLS, TRIGGER, suite_kind
 from vendor_verifier.text import counted, listed
 
@@ -197,13 +197,13 @@ def _planned(plan: ScorePlan, entry: _Entry, *, diagnostic: bool = False) -> int
 
 def _times(entry: _Entry, ttft: str) -> dict[str, _Time]:
     """Mean TTFT, and TPS as a ratio of sums; None where too many rows were discarded for the rest to say anything."""
-    rows, discarded, found = entry.rows, entry.rows["discarded"].value_counts(), {}
+    rows, found = entry.rows, {}
     first, seconds = rows[ttft].dropna(), rows["decode_s"].dropna()
     for name, column, value, n in (
         ("avg_ttft_ms", ttft, first.mean(), len(first)),
         ("tps", "decode_s", rows["tokens_after"].sum() / (seconds.sum() or 1.0), len(seconds)),
     ):
-        late = int(sum(count for names, count in discarded.items() if column in str(names).split(",")))
+        late = int(has_word(rows["discarded"], column).sum())
         is_lost = late > MOST_DISCARDED * (late + n)
         found[name] = _Time(None, 0, late) if is_lost or not n else _Time(float(value), n, late)
     return found
@@ -371,6 +371,6 @@ def _unread_calls(entries: Iterable[_Entry]) -> Iterator[str]:
                 continue
             start = f"{entry.info.model}: {entry.info.label}: {suite} read no call in {counted(len(rows), 'answer')}"
             for where, other in (("calls_only_in_text", "text"), ("calls_only_native", "native")):
-                holding = int(missed["anomalies"].astype(object).str.contains(where, na=False).sum())
+                holding = int(has_word(missed["anomalies"], where).sum())
                 if holding:
                     yield f"{start}; {holding} hold {other} calls: read them with --answer-format {other}"

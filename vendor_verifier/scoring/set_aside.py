@@ -19,7 +19,7 @@ import scipy
 
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.scoring.answer import MOST_DISCARDED
-from vendor_verifier.scoring.table import of_words
+from vendor_verifier.scoring.table import has_word
 from vendor_verifier.text import counted
 
 EntryKey = tuple[str, str]
@@ -96,7 +96,7 @@ def withhold_speeds(
     for (model, label), own in places.items():
         rows = records[names].iloc[own]
         rows = rows[~rows["misrouted"]]
-        hidden = of_words(records["anomalies"].iloc[own], lambda words: float("tokens_not_shown" in words)).sum()
+        hidden = has_word(records["anomalies"].iloc[own], "tokens_not_shown").sum()
         if hidden > MOST_DISCARDED * (hidden + rows["decode_s"].count()):
             reasons[model, label] = "many answers bill more output tokens than they show"
             continue

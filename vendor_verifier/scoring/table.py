@@ -292,13 +292,20 @@ def _text(value: object) -> str | None:
 
 _VALID = {"lenient": {"valid", "empty_arguments", "valid_in_dialect"}, "strict": {"valid"}}
 _NOT_COUNTED = {"lenient": {"schema_unusable", "not_judged"}, "strict": {"not_judged"}}
-_BAD = {"invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"}
+INVALID_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
+_BAD = {*INVALID_CALLS, "empty_arguments"}
 
 
 def of_words(column: pd.Series[Any], of: Callable[[list[str]], float]) -> Any:
     """A number of every row's words, which have commas between them, as an array; equal rows are looked at once."""
     found = [of(str(words).split(",")) for words in column.cat.categories]
     return np.array([*found, of([])], dtype=float)[column.cat.codes.to_numpy()]
+
+
+def has_word(column: pd.Series[Any], *wanted: str) -> pd.Series[bool]:
+    """Which rows have one of these words."""
+    found = of_words(column, lambda words: float(not set(wanted).isdisjoint(words)))
+    return pd.Series(found > 0, index=column.index)
 
 
 def judged_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> tuple[Any, Any]:

@@ -1,12 +1,14 @@
 """Comparisons of a vendor with the baseline: a difference, its 95 % interval, a p-value and a count.
 
-All p-values are one-sided: they ask whether the vendor is worse.
+All p-values but that of ``sign_test`` are one-sided: they ask whether the vendor is worse. The powers at the end say
+what these tests would find.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,11 @@ from vendor_verifier.stats.intervals import wilson
 
 WINDOWS = 12
 LEAST_TIMES = 60
+POWER = 0.8
+# Numbers of samples and of points to choose from, where the least that is enough is asked for.
+SIZES = (20, 40, 60, 80, 100, 125, 150, 200, 250, 315, 400, 500, 630, 800, 1_000, 1_500, 2_000, 3_000, 5_000, 10_000)
+_POINTS = tuple(points / 100 for points in range(1, 101))
+_RUNS = 2_000
 Floats = NDArray[np.float64]
 
 
@@ -32,12 +39,9 @@ class Comparison(NamedTuple):
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values corrected for being several, in their order (Holm 1979)."""
-    corrected = [1.0] * len(p_values)
-    least = 0.0
-    for rank, place in enumerate(np.argsort(p_values, kind="stable").tolist()):
-        least = max(least, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = least
-    return corrected
+    order, steps = np.argsort(p_values, kind="stable"), np.arange(len(p_values), 0, -1)
+    corrected = np.maximum.accumulate(np.sort(p_values) * steps).clip(max=1.0)
+    return [float(corrected[rank]) for rank in np.argsort(order)]
 
 
 def more_often(hits: int, n: int, base_hits: int, base_n: int) -> Comparison:
@@ -67,12 +71,10 @@ def more_stretches(groups: int, hits: int, n: int, base_groups: int, base_n: int
     Given their sum, groups fall to the vendor as its share of the requests: an exact binomial test. The value is the
     share of requests hit; its interval is that of the groups (Garwood 1936) times their mean length.
     """
-    p_value = float(scipy.stats.binom.sf(groups - 1, groups + base_groups, n / (n + base_n))) if groups else 1.0
-    if not groups:
-        return Comparison(p_value, 0.0, 0.0, float(scipy.stats.chi2.ppf(0.975, 2)) / 2 / n, n)
-    length = hits / groups
-    low = float(scipy.stats.chi2.ppf(0.025, 2 * groups)) / 2 * length / n
-    high = float(scipy.stats.chi2.ppf(0.975, 2 * groups + 2)) / 2 * length / n
+    p_value = float(scipy.stats.binom.sf(groups - 1, groups + base_groups, n / (n + base_n)))
+    each = (hits / groups if groups else 1.0) / n
+    low = float(scipy.stats.chi2.ppf(0.025, 2 * groups)) / 2 * each if groups else 0.0
+    high = float(scipy.stats.chi2.ppf(0.975, 2 * groups + 2)) / 2 * each
     return Comparison(p_value, hits / n, low, min(1.0, high), n)
 
 
@@ -83,21 +85,20 @@ def window_differences(
 
     None where either has fewer than ``least`` times, or fewer than half of the windows hold both.
     """
-    windows = WINDOWS
     if min(values.size, base_values.size) < least:
         return None
     low, high = max(sent.min(), base_sent.min()), min(sent.max(), base_sent.max())
-    edges = np.linspace(low, high, windows + 1)[1:-1]
+    edges = np.linspace(low, high, WINDOWS + 1)[1:-1]
     means = []
     for moments, times in ((sent, values), (base_sent, base_values)):
         common = (moments >= low) & (moments <= high)
         window = np.searchsorted(edges, moments[common])
-        count = np.bincount(window, minlength=windows)
-        total = np.bincount(window, np.log(times[common]), windows)
-        means.append(np.divide(total, count, out=np.full(windows, np.nan), where=count > 0))
+        count = np.bincount(window, minlength=WINDOWS)
+        total = np.bincount(window, np.log(times[common]), WINDOWS)
+        means.append(np.divide(total, count, out=np.full(WINDOWS, np.nan), where=count > 0))
     differences = means[0] - means[1]
     differences = differences[np.isfinite(differences)]
-    return differences if differences.size >= windows / 2 else None
+    return differences if differences.size >= WINDOWS / 2 else None
 
 
 def slower(differences: Floats, line: float) -> Comparison:
@@ -116,22 +117,47 @@ def slower(differences: Floats, line: float) -> Comparison:
 def paired(own: Floats, base: Floats) -> Comparison:
     """Whether a vendor scores lower than the baseline on the same samples; the value is own − base.
 
-    Each value is a sample's mean over its repetitions (Miller 2024). Where all are 0 or 1 it is the sign test of the
-    samples on which they differ (McNemar, exact), else the paired t-test.
+    Each value is a sample's mean over its repetitions (Miller 2024). Where all are 0 or 1, or differ by the same
+    number, it is the sign test of the samples on which they differ (McNemar, exact), else the paired t-test.
     """
     difference = own - base
-    n = difference.size
-    mean = float(difference.mean())
+    n, mean = difference.size, float(difference.mean())
     error = float(difference.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
     margin = float(scipy.stats.t.ppf(0.975, max(1, n - 1))) * error
-    if np.isin(own, (0.0, 1.0)).all() and np.isin(base, (0.0, 1.0)).all():
-        lost, won = int(np.count_nonzero(difference < 0)), int(np.count_nonzero(difference > 0))
-        p_value = float(scipy.stats.binom.sf(lost - 1, lost + won, 0.5)) if lost else 1.0
-    elif error > 0:
+    if error > 1e-12 and not np.isin([own, base], (0.0, 1.0)).all():
         p_value = float(scipy.stats.t.cdf(mean / error, n - 1))
     else:
-        p_value = 1.0
+        lost, won = int(np.count_nonzero(difference < 0)), int(np.count_nonzero(difference > 0))
+        p_value = float(scipy.stats.binom.sf(lost - 1, lost + won, 0.5))
     return Comparison(p_value, mean, mean - margin, mean + margin, n)
+
+
+def odd_one_out(own: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) -> tuple[Comparison, int, int]:
+    """Whether the vendor's answer is the odd one more often than a third of the time (exact binomial test).
+
+    The value is the share of questions on which the vendor differs beyond the baseline's own noise, with a normal
+    interval. Also gives how often the vendor's was the odd one, and how often one of the baseline's was.
+    """
+    n = own.size
+    odd = int(np.count_nonzero((one == other) & (own != one)))
+    noise = int(np.count_nonzero((one != other) & ((own == one) | (own == other))))
+    p_value = float(scipy.stats.binom.sf(odd - 1, odd + noise, 1 / 3))
+    value = (odd - noise / 2) / n
+    margin = 1.96 * math.sqrt(max(odd + noise / 4, 1)) / n
+    return Comparison(p_value, value, value - margin, value + margin, n), odd, noise
+
+
+def sign_test(own: NDArray[Any], base: NDArray[Any]) -> Comparison:
+    """Whether a vendor's yes-or-no decisions lean to one side of the baseline's single answers (McNemar, exact).
+
+    Two-sided. The value is the share of questions by which one side outweighs the other.
+    """
+    n = own.size
+    missed, extra = int(np.count_nonzero((base == 1) & (own == 0))), int(np.count_nonzero((base == 0) & (own == 1)))
+    p_value = float(scipy.stats.binomtest(missed, missed + extra, 0.5).pvalue) if missed + extra else 1.0
+    value = abs(missed - extra) / n
+    margin = 1.96 * math.sqrt(max(missed + extra, 1)) / n
+    return Comparison(p_value, value, value - margin, value + margin, n)
 
 
 def slope(x: Floats, y: Floats, line: float) -> Comparison:
@@ -157,3 +183,65 @@ def correlated_more(x: Floats, y: Floats, base_x: Floats, base_y: Floats, line: 
     margin = 1.96 * math.sqrt(variances[0])
     low, high = math.tanh(z_values[0] - margin), math.tanh(z_values[0] + margin)
     return Comparison(p_value, math.tanh(z_values[0]), low, high, x.size)
+
+
+# Each power below is the chance that its test has a p-value of at most ``alpha``, given what the baseline shows and how
+# much is planned. Counts are drawn 2,000 times with a fixed seed, so that equal questions get equal answers.
+
+
+@lru_cache(maxsize=4096)
+def odd_power(n: int, odd_share: float, other_share: float, alpha: float) -> float:
+    """Of odd-one-out, where the vendor is the odd one on one share of the questions and the baseline on another."""
+    rng = np.random.default_rng(2)
+    odd, others = rng.binomial(n, odd_share, _RUNS), rng.binomial(n, other_share, _RUNS)
+    return float(np.mean(scipy.stats.binom.sf(odd - 1, odd + others, 1 / 3) <= alpha))
+
+
+@lru_cache(maxsize=4096)
+def share_power(n: int, base_n: int, share: float, difference: float, alpha: float) -> float:
+    """Of Fisher's test."""
+    rng = np.random.default_rng(4)
+    own, base = rng.binomial(n, min(1.0, share + difference), _RUNS), rng.binomial(base_n, share, _RUNS)
+    return float(np.mean(scipy.stats.hypergeom.sf(own - 1, n + base_n, own + base, n) <= alpha))
+
+
+@lru_cache(maxsize=4096)
+def stretches_power(n: int, base_groups: int, base_n: int, gap: int, alpha: float, share: float) -> float:
+    """Of the test on groups, where requests fail independently."""
+    rng = np.random.default_rng(5)
+    groups = rng.binomial(n, share * (1 - share) ** gap, _RUNS)
+    return float(np.mean(scipy.stats.binom.sf(groups - 1, groups + base_groups, n / (n + base_n)) <= alpha))
+
+
+@lru_cache(maxsize=4096)
+def sign_power(n: int, discordant: float, difference: float, alpha: float) -> float:
+    """Of the one-sided sign test, where a share ``discordant`` of the samples differs either way by chance."""
+    rng = np.random.default_rng(6)
+    lost = rng.binomial(n, min(1.0, discordant / 2 + difference), _RUNS)
+    won = rng.binomial(n, discordant / 2, _RUNS)
+    return float(np.mean(scipy.stats.binom.sf(lost - 1, lost + won, 0.5) <= alpha))
+
+
+def slower_power(error: float, windows: int, line: float, alpha: float, ratio: float) -> float:
+    """Of the t-test on windows with this standard error: the noncentral t distribution."""
+    if error < 1e-6:
+        return 1.0
+    shift = (math.log(ratio) - math.log(line)) / error
+    return float(scipy.stats.nct.sf(scipy.stats.t.isf(alpha, windows - 1), windows - 1, shift))
+
+
+def smallest(power: Callable[[float], float], choice: Sequence[float] = _POINTS) -> float | None:
+    """The smallest of these differences (in rising order) that is found in 8 of 10 cases; None where none is."""
+    low, high = 0, len(choice)
+    while low < high:
+        middle = (low + high) // 2
+        if power(choice[middle]) >= POWER:
+            high = middle
+        else:
+            low = middle + 1
+    return choice[low] if low < len(choice) else None
+
+
+def needed_size(n: int, is_enough: Callable[[int], bool]) -> int | None:
+    """The smallest of ``SIZES`` above ``n`` that is enough; None where none is."""
+    return next((size for size in SIZES if size > n and is_enough(size)), None)

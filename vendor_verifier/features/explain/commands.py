@@ -38,9 +38,8 @@ def explain_command(
     """
     import msgspec
 
-    from vendor_verifier.features.explain.evidence import explain_vendor
-    from vendor_verifier.features.explain.sample import explain_sample
-    from vendor_verifier.features.explain.text import answer_lines, vendor_lines
+    from vendor_verifier.features.explain.evidence import explain_vendor, vendor_lines
+    from vendor_verifier.features.explain.sample import answer_lines, explain_sample
     from vendor_verifier.pipeline.score import score_folder
 
     folder = RunFolder(run_named(run))

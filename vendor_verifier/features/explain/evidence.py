@@ -10,11 +10,21 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.features.explain.sample import Answer, answer_of, judged_answers, read_answers
+from vendor_verifier.features.explain.sample import (
+    Answer,
+    answer_of,
+    attempt_lines,
+    cell,
+    curl_lines,
+    judged_answers,
+    name_of,
+    read_answers,
+)
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.tables import ModelTables
 from vendor_verifier.scoring.figures import ScoredRun
-from vendor_verifier.scoring.table import has_bad_call
+from vendor_verifier.scoring.table import INVALID_CALLS, has_word
 from vendor_verifier.stats.answers import leanings
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES
@@ -149,7 +159,7 @@ def states_of(rows: pd.DataFrame, baselines: Sequence[tuple[str, str]]) -> Any:
     conditions = [
         # A feature that a vendor does not offer is no failure.
         (~rows["ok"] & rows["status"].isna()) | (rows["status"] == "broken"),
-        has_bad_call(rows["classes"]) == 1,
+        has_word(rows["classes"], *INVALID_CALLS),
         decided & (rows["decision"].astype(object) != decisions),
         rows["score"] < scores - 1e-9,
         (calls[:, 0] == calls[:, 1]) & (own != calls[:, 0]) & ~np.isnan(own),
@@ -229,3 +239,34 @@ def _failures(sides: Sides) -> Iterator[Answer]:
     for suite, sample, repetition in zip(rows["suite"], rows["sample"], rows["repetition"], strict=True):
         own = [each for each in answers[suite, sample] if (each.label, each.repetition) == (sides.label, repetition)]
         yield from judged_answers(sides.folder, sides.scored.manifest, suite, sample, own)
+
+
+def vendor_lines(found: Sequence[Evidence], limit: int) -> Iterator[str]:
+    """The verdict, then facet by facet its findings and tables, then the failures with their curl commands."""
+    for evidence in found:
+        head = "verdict" if evidence.facet is None else evidence.facet.replace("_", " ")
+        yield plain(f"{head}: {evidence.status.replace('_', ' ')}: {evidence.reason}", MAX_SENTENCE)
+        for finding in evidence.findings:
+            if finding.text != evidence.reason:
+                word = "note" if finding.status == "matches" else finding.status.replace("_", " ")
+                yield "  " + plain(f"{word}: {finding.text}", MAX_SENTENCE)
+            if finding.samples:
+                yield "  " + plain(f"samples: {', '.join(finding.samples[:5])}")
+        for table in evidence.tables:
+            yield from _table(table, limit)
+    for answer in (answer for evidence in found for answer in evidence.failures):
+        yield plain(f"failure: {name_of(answer.record)}")
+        attempts = [attempt for turn in answer.record.turns for attempt in turn.attempts]
+        yield from ("  " + plain(line, limit) for attempt in attempts[-1:] for line in attempt_lines(attempt))
+        yield from curl_lines(answer)
+
+
+def _table(found: Table, limit: int) -> Iterator[str]:
+    yield f"  {found.title}"
+    names = [name for name in found.rows[0] if name not in found.texts]
+    table = pd.DataFrame({name: [cell(name, row[name]) for row in found.rows] for name in names})
+    header, *lines = table.to_string(index=False).splitlines()
+    yield f"    {header}"
+    for line, row in zip(lines, found.rows, strict=True):
+        yield f"    {line}"
+        yield from (f"      {name}: {plain(str(row[name]), limit)}" for name in found.texts)

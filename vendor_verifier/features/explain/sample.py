@@ -1,4 +1,7 @@
-"""The answers of a run to one sample, each with what was asked, what is wrong with it, and a curl that asks again."""
+"""The answers of a run to one sample, each with what was asked, what is wrong with it, and a curl that asks again.
+
+As lines for a terminal every word of a vendor or sample is made harmless.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -14,19 +19,20 @@ from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import SIMULATED, Entry
-from vendor_verifier.records.record import Record, Score, standing
+from vendor_verifier.records.record import Attempt, Record, Score, standing
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters
+from vendor_verifier.scoring.table import INVALID_CALLS
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import known_suite, replay
 from vendor_verifier.suites.schema import checker_of
 from vendor_verifier.suites.trigger import judged
 
-BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
 _DID = {"called": "called a tool", "not_called": "called no tool"}
+_MOMENTS = ("sent", "first", "last")
 Question = tuple[str, str]  # evaluation, sample id
 
 
@@ -129,7 +135,7 @@ def _wrong(record: Record, score: Score, expected: set[str]) -> Iterator[str]:
     if not record.succeeded and not kind.diagnostic:
         yield answer_of(record)
     for call in score.calls:
-        if call.verdict in BAD_CALLS:
+        if call.verdict in INVALID_CALLS:
             place = "" if call.pointer is None else f" at {call.pointer or '/'}"
             yield f"{call.tool}: {call.verdict}{place}: {call.message}"
     others = sorted(_DID[each] for each in expected if each in _DID)
@@ -203,3 +209,94 @@ def curl_for(manifest: Manifest, record: Record, turn: Turn | None, *, redacted:
     if url.startswith(SIMULATOR):
         curl = f"# start this first, in another terminal: agent-vendor-verifier simulate\n{curl}"
     return curl, None
+
+
+def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
+    """What is wrong, prompt, reply, expectation, the other answers and a curl; no text above ``limit`` characters."""
+    answer, record, sample = found[0], found[0].record, found[0].sample
+    yield plain(f"{record.model} / {record.label}: {name_of(record)}")
+    if sample.source is not None:
+        yield plain(f"from {sample.source.dataset}, line {sample.source.line}")
+    if answer.redacted:
+        yield "this run is redacted: it stored digests of the texts"
+    yield from (plain(f"wrong: {each}") for each in answer.wrong or ("nothing",))
+    yield from (plain(f"defect of the sample: {defect}") for defect in answer.defects)
+    turn = answer.asked[-1] if answer.asked else sample.turn
+    yield "prompt"
+    for message in turn.messages:
+        is_text = isinstance(message.get("content"), str) and len(message) == 2
+        words = message["content"] if is_text else _json(message)
+        yield "  " + plain(f"{message.get('role')}: {words}", limit)
+    tools = [str(tool.get("function", {}).get("name")) for tool in turn.tools]
+    yield "  " + plain(f"tools: {', '.join(tools) or 'none'}", limit)
+    if turn.parameters:
+        yield "  " + plain(f"parameters: {_json(turn.parameters)}", limit)
+    for number, answered in enumerate(record.turns, 1):
+        for attempt in answered.attempts:
+            again = ", sent again on a new connection" if attempt.resent else ""
+            yield f"reply to turn {number}, attempt {attempt.number}{again}"
+            yield from ("  " + plain(line, limit) for line in attempt_lines(attempt))
+        for result in answered.tool_results:
+            yield "  " + plain(f"tool {result.name} ({result.outcome}): {result.text}", limit)
+    yield "judged"
+    yield "  " + plain(f"expected: {_json(sample.expected)}", limit)
+    scores = "".join(f", {name} {cell(name, value)}" for name, value in answer.score.values.items())
+    yield "  " + plain(f"seen: {answer.score.decision}".replace("_", " ") + scores, limit)
+    yield "other answers"
+    for other in found[1:]:
+        name = f"{other.record.label}, the baseline" if other.is_baseline else other.record.label
+        yield "  " + plain(f"{name}: {answer_of(other.record)}", limit)
+    yield from curl_lines(answer)
+
+
+def name_of(record: Record) -> str:
+    """The sample of an answer by its ids, and the repetition."""
+    sample = record.sample if record.sample_name is None else f"{record.sample_name} ({record.sample})"
+    return f"{record.suite} {sample}" + (f", repetition {record.repetition + 1}" if record.repetition else "")
+
+
+def attempt_lines(attempt: Attempt) -> Iterator[str]:
+    """The moments of an attempt, what it answered, and its failure."""
+    timing, response, failure = attempt.timing, attempt.response, attempt.failure
+    if timing is not None:
+        moments = {"first token": timing.first_token_ns, "last token": timing.last_token_ns, "end": timing.end_ns}
+        moments["our own lateness at most"] = timing.our_lateness_ns
+        words = [f"{name} {ns / 1e6:.0f} ms" for name, ns in moments.items() if ns is not None]
+        yield ", ".join([f"sent {timing.sent_at[:23].replace('T', ' ')}", *words])
+    if response is not None:
+        yield from (f"{name}: {text}" for name in ("reasoning", "text") if (text := getattr(response, name)))
+        yield from (f"call: {call.name}({call.arguments}) {', '.join(call.anomalies)}" for call in response.tool_calls)
+        facts: dict[str, Any] = {"finish": response.finish_raw, "model": response.served_model}
+        facts |= {"provider": response.served_provider, "fingerprint": response.fingerprint}
+        facts |= {"request id": response.request_id, "anomalies": ", ".join(response.anomalies)}
+        for name in ("input", "output", "cached", "reasoning"):
+            facts[f"{name} tokens"] = getattr(response.usage, name, None)
+        yield ", ".join(f"{name} {value}" for name, value in facts.items() if value not in (None, ""))
+    if failure is not None:
+        status = "" if failure.status is None else f", HTTP {failure.status}"
+        yield f"failed: {failure.kind}{status}: {failure.message}"
+
+
+def cell(name: str, value: Any) -> str:
+    """A value of a table by the column's name."""
+    if value is None:
+        return "–"
+    if name in _MOMENTS:
+        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1_000 or value.is_integer() else f"{value:.3g}"
+    return plain(str(value), 100)
+
+
+def curl_lines(answer: Answer) -> Iterator[str]:
+    """The command that asks again, or why there is none."""
+    if answer.curl is None:
+        yield plain(f"no curl: {answer.no_curl}")
+    else:
+        yield "ask again"
+        # Already harmless, and a cut would make it another request.
+        yield from answer.curl.splitlines()
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
