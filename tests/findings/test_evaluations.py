@@ -82,7 +82,7 @@ def test_matches_takes_a_reach_of_ten_points(n: int, base: float, enough: bool) 
 
 def test_a_loss_of_everything_reads_in_points() -> None:
     (test,) = calls.scores(model_run(scores("v", failing(1.0, 30)), scores(BASE, failing(0.0, 30))), "v")
-    assert "(100.0 points lower; lower in 30 of 30 samples)" in test.text
+    assert "(100 points lower; lower in 30 of 30 samples)" in test.text
 
 
 def reach_of_schema(n: int, repeats: int) -> Any:

@@ -13,7 +13,7 @@ from made_values import replace
 from workbench import free_port
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history import nightly
+from vendor_verifier.features.history import check
 from vendor_verifier.features.history.check import CheckResult
 from vendor_verifier.records.plan import Limits
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
@@ -177,9 +177,9 @@ async def test_a_webhook_goes_through_the_same_proxy(monkeypatch: pytest.MonkeyP
     hook, result = "https://hooks.invalid/x", CheckResult(status="passed", exit_code=0, headline="check passed")
     async with ProxyServer(403) as proxy:
         monkeypatch.setenv("https_proxy", proxy.address())
-        said = await asyncio.to_thread(nightly.post, hook, result)
+        said = await asyncio.to_thread(check.post, hook, result)
         monkeypatch.setenv("no_proxy", ".invalid")
-        await asyncio.to_thread(nightly.post, hook, result)
+        await asyncio.to_thread(check.post, hook, result)
     assert said is not None
     assert len(proxy.asked) == 1
 

@@ -155,7 +155,7 @@ def scores(run: ModelRun, label: str) -> Iterator[Test]:
         lost = pairs[own < base]
         text = (
             f"{suite}: scores {own.mean():.3g}, the baseline {base.mean():.3g} "
-            f"({-100 * found.value:.1f} points lower; lower in {len(lost)} of {len(pairs)} samples)."
+            f"({-100 * found.value:.3g} points lower; lower in {len(lost)} of {len(pairs)} samples)."
         )
         worst = lost.loc[(own - base)[lost.index].sort_values(kind="stable").index]
         yield Test(

@@ -31,18 +31,13 @@ def distributions(records: pd.DataFrame) -> pd.DataFrame:
         values, late = of(records), has_word(records["discarded"], name)
         groups = values.groupby(records["label"], observed=True)
         counts, discarded = groups.count(), late.groupby(records["label"], observed=True).sum()
-        if not counts.any():
-            continue
-        table = groups.agg(["mean", "min", "max"])
+        table: pd.DataFrame = groups.agg(["mean", "min", "max"])
         for name, share in _SHARES.items():
             table[name] = groups.quantile(share)
         is_lost = discarded > MOST_DISCARDED * (discarded + counts)
         table = table.mask(is_lost)
         table.insert(0, "n", counts.mask(is_lost, 0))
-        parts[metric] = table[["n", "mean", *_SHARES, "min", "max"]]
-    if not parts:
-        index = pd.MultiIndex.from_arrays([[], []], names=["label", "metric"])
-        return pd.DataFrame(columns=["n", "mean", *_SHARES, "min", "max"], index=index)
+        parts[metric] = table[["n", "mean", *_SHARES, "min", "max"]][: len(table) if counts.any() else 0]
     return pd.concat(parts, names=["metric"]).swaplevel().sort_index(level=0, sort_remaining=False)
 
 

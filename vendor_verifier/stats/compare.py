@@ -72,9 +72,9 @@ def more_stretches(groups: int, hits: int, n: int, base_groups: int, base_n: int
     share of requests hit; its interval is that of the groups (Garwood 1936) times their mean length.
     """
     p_value = float(scipy.stats.binom.sf(groups - 1, groups + base_groups, n / (n + base_n)))
-    each = (hits / groups if groups else 1.0) / n
-    low = float(scipy.stats.chi2.ppf(0.025, 2 * groups)) / 2 * each if groups else 0.0
-    high = float(scipy.stats.chi2.ppf(0.975, 2 * groups + 2)) / 2 * each
+    length = hits / groups if groups else 1.0
+    low = float(scipy.stats.chi2.ppf(0.025, 2 * groups)) / 2 * length / n if groups else 0.0
+    high = float(scipy.stats.chi2.ppf(0.975, 2 * groups + 2)) / 2 * length / n
     return Comparison(p_value, hits / n, low, min(1.0, high), n)
 
 

@@ -21,9 +21,8 @@ from made_values import LEAST
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history import nightly
-from vendor_verifier.features.history.check import CheckResult
-from vendor_verifier.features.history.nightly import check_webhook, clear_old_runs, post
+from vendor_verifier.features.history import check
+from vendor_verifier.features.history.check import CheckResult, check_webhook, clear_old_runs, post
 
 SECRET = "T0000-CANARY"
 RESULT = CheckResult(status="passed", exit_code=0, headline="check passed <@everyone>")
@@ -94,7 +93,7 @@ def test_slack_gets_text_in_which_a_stranger_mentions_nobody(monkeypatch: pytest
         sent.append(content)
         return nullcontext(httpx2.Response(200))
 
-    monkeypatch.setattr(nightly.httpx2, "stream", send)
+    monkeypatch.setattr(check.httpx2, "stream", send)
     assert post(f"https://hooks.slack.com/services/{SECRET}", RESULT) is None
     assert json.loads(sent[0]) == {"text": "check passed &lt;@everyone&gt;", "mrkdwn": False}
     assert post("https://hooks.slack.com.evil.example/", RESULT) is None

@@ -21,8 +21,15 @@ from vendor_verifier.cli.run import Display, Settings
 from vendor_verifier.config.document import read_environment, read_variables
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
-from vendor_verifier.features.history import compare, database, nightly
-from vendor_verifier.features.history.check import CheckResult, judge_check
+from vendor_verifier.features.history import compare, database
+from vendor_verifier.features.history.check import (
+    CheckResult,
+    check_webhook,
+    clear_old_runs,
+    judge_check,
+    only_check,
+    post,
+)
 from vendor_verifier.features.history.database import ALIASES, WATCHED, figure_names
 from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
 from vendor_verifier.pipeline.plan import prepare
@@ -71,16 +78,16 @@ def check_command(
         address = variables.values.get(check.webhook_env)
         if address is None:
             raise UsageError(f"--webhook-env: no {check.webhook_env} in {variables.env_file} nor in the environment")
-        nightly.check_webhook(address, check.webhook_env)
+        check_webhook(address, check.webhook_env)
     failure = None
     try:
-        with nightly.only_check(RUNS):
+        with only_check(RUNS):
             result = _checked(stored, options, check, display)
     except VerifierError as error:
         failure = error
         result = CheckResult(status="error", exit_code=error.exit_code, headline=f"check failed: {error}")
     is_told = check.notify == "always" or result.status != "passed"
-    if address is not None and is_told and (trouble := nightly.post(address, result)) is not None:
+    if address is not None and is_told and (trouble := post(address, result)) is not None:
         warn(trouble)
     if failure is not None:
         raise failure
@@ -111,7 +118,7 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
         history = database.read_history(file)
     if check.keep is not None:
         limit = datetime.now(UTC) - timedelta(int(check.keep.removesuffix("d")))
-        warnings += nightly.clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
+        warnings += clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
     result = judge_check(outcome, history, figures or WATCHED, warnings)
     outcome.folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
     return result
