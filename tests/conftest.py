@@ -77,7 +77,7 @@ def _shared_vendors() -> Iterator[None]:
         yield bases[plan.seed]
 
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "registered", lambda _seam: shared)
+        patch.setattr(execute, "resolve_name", lambda _name: shared)
         yield
 
 

@@ -7,8 +7,6 @@ so that importing the package costs nothing; ``__init__.pyi`` has their types.
 
 from __future__ import annotations
 
-from vendor_verifier.lazy_import import register
-
 __version__ = "0.2.0"
 
 _HOMES = {
@@ -29,31 +27,7 @@ _HOMES = {
     "RunComparison": "vendor_verifier.features.history.compare",
     "VerifierError": "vendor_verifier.errors",
 }
-__all__ = [
-    "EvalTestCase",
-    "Record",
-    "Report",
-    "RunComparison",
-    "RunData",
-    "RunOutcome",
-    "ToolCorrectnessMetric",
-    "VerifierError",
-    "__version__",
-    "averify",
-    "compare_runs",
-    "evaluate",
-    "irf",
-    "load_history",
-    "load_run",
-    "score_run",
-    "verify",
-]
-
-
-# The core calls these features through seams, because it must not import what is above it.
-register("simulated vendors", "vendor_verifier.features.simulate.server:served")
-register("file of the history", "vendor_verifier.features.history.database:history_file")
-register("remembering a run", "vendor_verifier.features.history.database:remember")
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -26,7 +27,6 @@ from vendor_verifier.cli.output import (
 )
 from vendor_verifier.config.document import read_environment
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
-from vendor_verifier.lazy_import import late, registered
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.resources import shipped
 
@@ -84,7 +84,7 @@ def demo_command(
 ) -> int:
     """Try it on built-in simulated vendors: no key, no network, under a minute."""
     if serve:
-        return int(late("vendor_verifier.features.simulate.command:simulate_command")(seed=seed))
+        return int(resolve_name("vendor_verifier.features.simulate.command:simulate_command")(seed=seed))
     from vendor_verifier.config.entries import SIMULATED_MODEL
 
     options = RunOptions(
@@ -133,8 +133,9 @@ def _run(options: RunOptions, display: Display, *, dry_run: bool, meant_to_fail:
     with progress(quiet=display.quiet, verbose=display.verbose) as watcher:
         outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
     if options.history != Path("none"):
-        file = registered("file of the history")(options.history)
-        if (unkept := registered("remembering a run")(outcome.folder, outcome.scored, file)) is not None:
+        from vendor_verifier.features.history.database import history_file, remember
+
+        if (unkept := remember(outcome.folder, outcome.scored, history_file(options.history))) is not None:
             warn(unkept)
     print_report(outcome.scored, run=outcome.folder.path, as_json=display.json, shown=shown)
     return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.is_timed)

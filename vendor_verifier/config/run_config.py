@@ -6,7 +6,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, get_origin
+from typing import Annotated, Any, Literal, Self, get_origin
 
 from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
@@ -65,10 +65,6 @@ _SUITE_FLAGS = {
 _OF_THE_RUN = ("timeout", "limit")
 
 
-def _number_of_processes(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
-
-
 def _as_text(value: Any) -> Any:
     return fspath(value) if isinstance(value, PathLike) else value
 
@@ -106,17 +102,6 @@ def without_effect(there: Collection[str]) -> list[str]:
     """A warning for each setting that is there, but has no effect because what it needs is not."""
     idle = [name for name, need in _NEEDS.items() if name in there and need not in there]
     return [f"{name} has no effect without {_NEEDS[name]}" for name in idle]
-
-
-class Flag(NamedTuple):
-    """A setting of the run that states an ``option`` of all evaluations that take it, in place of the file.
-
-    Without a ``value`` it only takes away what the file states.
-    """
-
-    name: str
-    option: str
-    value: Any
 
 
 class RunConfig(BaseModel):
@@ -168,7 +153,7 @@ class RunConfig(BaseModel):
     max_cost: Annotated[Amount | None, option("Stop when estimated spend reaches this many US dollars.", PACE)] = None
     workers: Annotated[
         int | str,
-        BeforeValidator(_number_of_processes),
+        Field(union_mode="left_to_right"),
         option("Send from N processes, or by the Dask scheduler at this address.", PACE),
     ] = 1
     client: Annotated[ClientName, in_file("`direct` for our own HTTP client, `sdk` for the official SDKs.")] = "direct"
@@ -266,14 +251,16 @@ class RunConfig(BaseModel):
         default = "bfcl" if self.bfcl_data or self.bfcl_category or self.job else TRIGGER
         return tuple(dict.fromkeys(self.suite)) or (default,)
 
-    def suite_flags(self) -> Iterator[Flag]:
-        """The given settings that state an option of evaluations."""
+    def suite_flags(self) -> Iterator[tuple[str, str, Any]]:
+        """(flag, option, value) of the given settings that state an option of all evaluations that take it, in place of
+        the file. Without a value the flag only takes away what the file states.
+        """
         for name, option_name in _SUITE_FLAGS.items():
             value = getattr(self, name)
             if value not in (None, False, ()):
                 words = ",".join(value) if isinstance(value, tuple) else value
                 flag = "run.dataset_format" if name == "dataset_format" else "--" + name.replace("_", "-")
-                yield Flag(flag, option_name, None if name in _OF_THE_RUN else words)
+                yield flag, option_name, None if name in _OF_THE_RUN else words
 
     def overrides(self) -> dict[str, Any]:
         """The model's settings that go before those of the entries and the samples."""

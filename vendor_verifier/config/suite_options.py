@@ -181,20 +181,20 @@ def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[P
         else:
             special[name, key] = value
     found: dict[tuple[str, str], Any] = {}
-    for flag in options.suite_flags():
-        able = [kind.name for kind in SUITES if flag.option in options_of(kind)]
+    for flag, option, value in options.suite_flags():
+        able = [kind.name for kind in SUITES if option in options_of(kind)]
         meant = [name for name in kinds if name in able]
-        if flag.option == "test_file_path":
+        if option == "test_file_path":
             meant = _readers(kinds.values(), special)
             if not meant:
                 words = f"the questions of {listed(kinds)} are built in and take no file; leave it out"
-                problems.append(Problem(words, key=flag.name))
+                problems.append(Problem(words, key=flag))
                 continue
-        found |= {(name, flag.option): flag.value for name in meant}
-        if flag.value is not None and special.keys() >= {(name, flag.option) for name in meant}:
+        found |= {(name, option): value for name in meant}
+        if value is not None and special.keys() >= {(name, option) for name in meant}:
             instead = f"no evaluation of this run takes it, only {listed(able)}; add --suite {able[0]}"
             instead = f"--set says otherwise for {listed(meant)}; leave out one of them" if meant else instead
-            problems.append(Problem(instead, key=flag.name))
+            problems.append(Problem(instead, key=flag))
     return found | special
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from vendor_verifier.errors import Problem, UsageError
-from vendor_verifier.lazy_import import late
 from vendor_verifier.loaders.base import (
     BOM,
     MAX_ARRAY_BYTES,
@@ -37,7 +37,7 @@ _AS_LINES = (
 @cache
 def loaders() -> tuple[Loader, ...]:
     """Every loader, in that order; their modules, and what they check schemas with, are imported by the first call."""
-    return tuple(loader for name in FILES for loader in late(f"vendor_verifier.loaders.{name}:FORMATS"))
+    return tuple(loader for name in FILES for loader in resolve_name(f"vendor_verifier.loaders.{name}:FORMATS"))
 
 
 def read_dataset_file(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -17,7 +18,6 @@ from msgspec import structs
 from vendor_verifier.config.document import read_environment, read_variables
 from vendor_verifier.config.secret_text import expand, references
 from vendor_verifier.errors import ClusterError, UsageError
-from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Executor
@@ -149,7 +149,8 @@ def with_simulated_vendors(plan: Plan) -> Iterator[Plan]:
     if not any(entry.is_simulated for entry in plan.entries):
         yield plan
         return
-    with registered("simulated vendors")(plan) as base:
+    # A feature, which the pipeline must not import.
+    with resolve_name("vendor_verifier.features.simulate.server:served")(plan) as base:
         yield structs.replace(plan, entries=tuple(_resolved(entry, base) for entry in plan.entries))
 
 

@@ -171,7 +171,7 @@ def listed_price(entry: Entry, at: datetime) -> Price | None:
     Where a price depends on the length of the prompt the lowest tier is taken and ``source`` says so.
     """
     url = entry.endpoint.base_url
-    if entry.is_simulated or entry.is_local:
+    if entry.is_local:
         return None
     # Loaded only where it is needed, because it is slow to load.
     from genai_prices.data_snapshot import get_snapshot

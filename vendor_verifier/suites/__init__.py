@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.lazy_import import late
 from vendor_verifier.records.record import Attempt, Score, TurnRecord
 from vendor_verifier.records.request import RunTools, ToolResult, Turn
 from vendor_verifier.records.sample import Sample
@@ -116,7 +116,7 @@ class SuiteKind:
 
 
 def _named(place: str) -> Any:
-    return late(f"vendor_verifier.{place}")
+    return resolve_name(f"vendor_verifier.{place}")
 
 
 # The evaluation that compares decisions to call with the baseline's: also that of a run that names none.
