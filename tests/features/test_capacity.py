@@ -32,8 +32,10 @@ def ends(found: dict[str, Any]) -> dict[str, tuple[float | None, str]]:
 
 def test_simulated_vendors_give_way_where_they_should(bench: Bench) -> None:
     """Crowded loses F1, throttled refuses; the table has a row a level, the folder a run a level."""
-    bench.configure("crowded: crowded", "throttled: throttled")
-    code, shown, _ = bench("capacity", *bench.words("out", "-n", "24", "--sweep", "1,16"))
+    path = bench.configure("crowded: crowded", "throttled: throttled")
+    path.write_text(path.read_text().replace("      is_baseline: true\n", ""))
+    code, shown, said = bench("capacity", *bench.words("out", "-n", "24", "--sweep", "1,16"))
+    assert "baseline" not in said
     found = json.loads((bench.folder / "out" / "capacity.json").read_text(encoding="utf-8"))
     assert code == 0
     assert ends(found) == {"crowded": (1, "missed"), "throttled": (1, "missed")}

@@ -64,7 +64,6 @@ def capacity_command(
         limit=limit,
         max_cost=max_cost,
         retries=0,
-        baseline_repeats=1,
     )
     prepared = prepare(asked, read_environment())
     # F1 compares with level 1 here and needs no baseline.
