@@ -247,6 +247,9 @@ def stored_manifest(folder: RunFolder) -> Manifest:
 
 def with_ending(manifest: Manifest, end: RunEnd, plan: Plan, executor: Executor) -> Manifest:
     """The manifest with the end of a session, its executor and, under a timed load, the number of requests started."""
+    # Scoring reads manifests and sends nothing.
+    from vendor_verifier.pipeline.plan import places
+
     words = redacted_words if plan.redact_content else str
     loads = end.load or {}
     stopped, lowered = {}, {}
@@ -255,7 +258,17 @@ def with_ending(manifest: Manifest, end: RunEnd, plan: Plan, executor: Executor)
             stopped[info.name] = words(reason)
         if entry.account in end.eased:
             lowered[info.name] = end.eased[entry.account]
+    entries = list(manifest.entries)
+    if plan.load.is_timed:
+        done = [loads.get(info.key, LoadReport()) for info in entries]
+        entries = [
+            structs.replace(info, repeat=max(1, load.repetitions), begun=load.begun)
+            for info, load in zip(entries, done, strict=True)
+        ]
     is_whole = end.signal_number is None and end.limit is None
+    # Where nobody set a cap, it is what this system can open, and no load that was asked for.
+    own = places(plan.load, None, plan.entries)
+    is_late = any(load.held_back and load.cap < own for load in loads.values())
     return structs.replace(
         manifest,
         status="finished" if is_whole else "interrupted",
@@ -263,29 +276,9 @@ def with_ending(manifest: Manifest, end: RunEnd, plan: Plan, executor: Executor)
         stopped=stopped,
         concurrency_lowered=lowered,
         event_loop=end.loop,
-        load={info.name: loads[info.key] for info in manifest.entries if info.key in loads} or None,
+        load={info.name: loads[info.key] for info in entries if info.key in loads} or None,
+        ranks_by_schedule=manifest.ranks_by_schedule or is_late,
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        entries=_with_load(manifest, plan, loads),
+        entries=entries,
         executors=[*manifest.executors, executor],
     )
-
-
-def _with_load(manifest: Manifest, plan: Plan, loads: Mapping[tuple[str, str], LoadReport]) -> list[EntryInfo]:
-    """The entries with the number of requests started and, where a cap of the user's held some back, the cap."""
-    # Scoring reads manifests and sends nothing.
-    from vendor_verifier.pipeline.plan import places
-
-    # Where nobody set a cap, it is what this system can open, and no load that was asked for.
-    own = places(plan.load, None, plan.entries)
-    is_late = manifest.ranks_by_schedule or any(report.held_back and report.cap < own for report in loads.values())
-    most = max((report.cap for report in loads.values()), default=1)
-    entries = []
-    for entry in manifest.entries:
-        report = loads.get(entry.key)
-        if plan.load.is_timed:
-            repeat, begun = (max(1, report.repetitions), report.begun) if report else (1, 0)
-            entry = structs.replace(entry, repeat=repeat, begun=begun)
-        if is_late:
-            entry = structs.replace(entry, cap=max(1, report.cap if report else entry.cap or most))
-        entries.append(entry)
-    return entries

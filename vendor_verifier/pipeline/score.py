@@ -118,6 +118,7 @@ def score_folder(folder: RunFolder, *, gates: Sequence[str] = (), results: TaskR
         schema_policy=manifest.score.schema_policy,
         baseline_f1=manifest.score.baseline_f1,
         rank_metrics=(*RANK_METRICS, *manifest.score.rank_metrics),
+        ttft="ttft_due_ms" if manifest.ranks_by_schedule else "ttft_ms",
     )
     unread: list[str] = []
     frames = read_frames(

@@ -22,8 +22,7 @@ BaselineF1 = Literal["fixed", "self"]
 
 class EntryInfo(msgspec.Struct, frozen=True):
     """One vendor's entry in the run: a line of the ranking. ``repeat`` is the number of times it was asked everything,
-    ``begun`` the number of records started where none was planned. With a ``cap``, times that rank count from when
-    requests were due."""
+    ``begun`` the number of records started where none was planned."""
 
     model: str
     label: str
@@ -33,7 +32,6 @@ class EntryInfo(msgspec.Struct, frozen=True):
     is_baseline: bool = False
     repeat: _Repeat | None = None
     begun: _Count | None = None
-    cap: _Count | None = None
     concurrency: _Count | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
@@ -197,7 +195,8 @@ class Manifest(msgspec.Struct, kw_only=True, frozen=True):
     """The manifest. ``load``, ``stopped`` and ``concurrency_lowered`` are by the entry's ``name``.
 
     ``concurrency_lowered`` is what an account was given, the lowest, and that at the end, where a vendor limited our
-    rate. ``imported`` are name and digest of other people's files, by label.
+    rate. ``ranks_by_schedule``: times that rank count from when requests were due. ``imported`` are name and digest of
+    other people's files, by label.
     """
 
     schema: Literal[1] = 1
@@ -220,6 +219,7 @@ class Manifest(msgspec.Struct, kw_only=True, frozen=True):
     concurrency_lowered: dict[str, tuple[_Count, _Count, _Count]] = {}
     event_loop: LoopReport | None = None
     load: dict[str, LoadReport] | None = None
+    ranks_by_schedule: bool = False
     executors: list[Executor] = []
     imported: dict[str, dict[str, str]] = {}
 
@@ -233,8 +233,3 @@ class Manifest(msgspec.Struct, kw_only=True, frozen=True):
         """Whether the number of requests was not planned: the run lasted a stated time."""
         load = self.settings.load
         return load is not None and load.duration_s is not None
-
-    @property
-    def ranks_by_schedule(self) -> bool:
-        """Whether times that rank count from when requests were due, for every entry."""
-        return any(entry.cap is not None for entry in self.entries)

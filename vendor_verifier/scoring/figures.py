@@ -58,15 +58,12 @@ class ScorePlan:
     schema_policy: SchemaPolicy = "lenient"
     baseline_f1: BaselineF1 = "fixed"
     rank_metrics: tuple[str, ...] = RANK_METRICS
+    # The column of TTFT that ranks.
+    ttft: str = "ttft_ms"
 
     def repeat_of(self, entry: EntryInfo) -> int:
         """The planned repetitions of an entry."""
         return self.repeat if entry.repeat is None else entry.repeat
-
-    @property
-    def ttft(self) -> str:
-        """The column of TTFT that ranks: from when a request was due where a cap of the user's held some back."""
-        return "ttft_due_ms" if any(entry.cap is not None for entry in self.entries) else "ttft_ms"
 
 
 @dataclass(frozen=True)
