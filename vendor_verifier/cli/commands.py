@@ -44,16 +44,16 @@ COMMANDS = {
     "doctor": Command("features.doctor.command:doctor_command", "Check each vendor with two small requests.", (
         "doctor", "doctor --model kimi-k2.5 --vendor novita",
     )),
-    "score": Command("cli.score:score_command", "Score a stored run again.", (
+    "score": Command("cli.stored:score_command", "Score a stored run again.", (
         "score runs/kimi --undecided exclude", "score runs/kimi --slo 'ttft_ms <= 800'",
     )),
-    "report": Command("cli.report:report_command", "Print, write or open the report of a stored run.", (
+    "report": Command("cli.stored:report_command", "Print, write or open the report of a stored run.", (
         "report --open",
         "report runs/kimi --format html,junit -o out",
         "report runs/kimi --format parquet",
         "report runs/kimi --table calls -o calls.csv",
     )),
-    "import": Command("cli.score:import_command", "Turn other tools' result files into a run.", (
+    "import": Command("cli.stored:import_command", "Turn other tools' result files into a run.", (
         "import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",
     )),
     "compare": Command("features.history.commands:compare_command", "Compare two stored runs.", (

@@ -83,8 +83,6 @@ def _read(kind: SuiteKind, shape: Any, options: Mapping[str, Any]) -> Any:
             Problem(f"read {each['input']!r}; {each['msg'][:1].lower()}{each['msg'][1:]}", key=_key(kind, *each["loc"]))
             for each in error.errors(include_url=False)
         ]
-    except ProblemsError:
-        raise
     except UsageError as error:
         problems = [Problem(str(error), key=_key(kind))]
     raise ProblemsError(problems)

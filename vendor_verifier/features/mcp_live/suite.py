@@ -114,13 +114,13 @@ class McpLiveHooks(SuiteHooks):
         try:
             words = shlex.split(suite.server) if isinstance(suite.server, str) else suite.server
         except ValueError as error:
-            raise ProblemsError([Problem(f"not a command: {error}", key="suites.mcp_live.server")]) from None
+            raise ProblemsError([own.problem("server", f"not a command: {error}")]) from None
         command = _DEMO if suite.server == "demo" else list(words or ())
         if not command:
             raise UsageError("set suites.mcp_live.server to a command, or to demo: --set mcp_live.server=demo")
         if any(map(has_known_form, command)):
             problem = "holds what looks like a key; put it into .env and name its variable in `environment`"
-            raise ProblemsError([Problem(problem, key="suites.mcp_live.server")])
+            raise ProblemsError([own.problem("server", problem)])
         if options.workers != 1:
             raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
         if find_spec("mcp") is None:
