@@ -84,7 +84,8 @@ def test_a_run_draws_its_own_questions_unless_a_seed_is_set(bench: Bench) -> Non
 
 
 def test_the_sdk_client_makes_the_same_records(bench: Bench) -> None:
-    bench.configure("official: faithful", "poor: quantised")
+    """A protocol without an SDK is refused."""
+    file = bench.configure("official: faithful", "poor: quantised")
     bench.samples(8)
     figures = []
     for client in ("direct", "sdk"):
@@ -93,10 +94,6 @@ def test_the_sdk_client_makes_the_same_records(bench: Bench) -> None:
         vendors = bench.vendors(client)
         figures.append({label: {key: vendors[label][key] for key in ("f1", *FIGURES)} for label in vendors})
     assert figures[0] == figures[1]
-
-
-def test_a_protocol_without_an_sdk_is_refused(bench: Bench) -> None:
-    file = bench.configure("official: http://127.0.0.1:9")
-    file.write_text(file.read_text().replace("openai", "gemini"))
+    file.write_text(file.read_text().replace("sim://", "http://127.0.0.1:9/").replace("openai", "gemini"))
     code, _, err = bench(*bench.words("run", "--set", "run.client=sdk"))
     assert (code, "gemini" in err) == (2, True), err

@@ -32,9 +32,10 @@ def own_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[DataServer]:
-    """A hub with one data set, and a web server with one file."""
+    """A hub with two data sets, and a web server with one file."""
     files = {"README.md": b"#", "dataset_infos.json": b"{}", "data/rows.jsonl": ROWS}
-    with serving_data(DataServer(files={"/rows.jsonl": ROWS}, sets={"me/rows": files})) as made:
+    sets = {"me/rows": files, "me/two": {"a.jsonl": ROWS, "b.jsonl": ROWS}}
+    with serving_data(DataServer(files={"/rows.jsonl": ROWS}, sets=sets)) as made:
         monkeypatch.setenv("HF_ENDPOINT", made.url)
         yield made
 
@@ -69,26 +70,33 @@ def test_a_url_is_read_and_with_its_digest_once(server: DataServer) -> None:
         ("http://127.0.0.1:9/rows.jsonl", "cannot be read ("),
         ("{url}/none.jsonl", "the server answered 404"),
         (f"{{url}}/rows.jsonl#sha256={'0' * 64}", f"read {digest_of(ROWS)}; take the new one if you trust it"),
+        *((where, FORM) for where in ("ftp://h/rows.jsonl", "hf://rows", "hf://", "hf://me/rows@")),
+        ("hf://me/rows/../../s", FORM),
+        ("hf://<me>/<rows>", "no data set can have this name"),
+        ("hf://me/none", "me/none is not there, or needs a token"),
+        ("hf://me/none/x.jsonl", "me/none is not there"),
+        ("hf://me/rows@v9", "has no revision v9"),
+        ("hf://me/rows/data/rows.jsonl@v9", "has no revision v9"),
+        ("hf://me/rows/none.jsonl", "has no file none.jsonl"),
+        ("hf://me/two@v1", "has 2 files of rows; name one of them: a.jsonl, b.jsonl"),
     ],
 )
-def test_urls_without_a_file_are_refused(server: DataServer, tmp_path: Path, where: str, words: str) -> None:
-    """In a sentence without the password, and nothing is kept."""
-    said_of_it = said(where.format(url=server.url))
-    assert words in said_of_it
-    assert "canary" not in said_of_it
+def test_what_cannot_be_had_is_one_sentence(server: DataServer, tmp_path: Path, where: str, words: str) -> None:
+    """With the address, without its password; and nothing is kept."""
+    told = said(where.format(url=server.url))
+    assert not where.startswith("hf") or told.startswith(f"{where}: ")
+    assert words in told
+    assert "canary" not in told
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
-def test_a_file_at_a_url_is_bounded(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "MAX_DOWNLOAD_BYTES", 50)
-    assert "expected at most 50 bytes" in said(f"{server.url}/rows.jsonl")
-
-
-def test_a_download_is_bounded(server: DataServer) -> None:
-    """By the size that the hub states, before anything is loaded."""
+def test_a_download_is_bounded(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the hub by the size that it states, before anything is loaded."""
     server.sizes["data/rows.jsonl"] = 3 * 1024**3
     assert "expected at most 2147483648" in said("hf://me/rows")
     assert not any("/resolve/" in line for line in server.asked)
+    monkeypatch.setattr(places, "MAX_DOWNLOAD_BYTES", 50)
+    assert "expected at most 50 bytes" in said(f"{server.url}/rows.jsonl")
 
 
 def test_the_only_file_of_rows_is_found_and_the_commit_is_said(server: DataServer) -> None:
@@ -100,34 +108,6 @@ def test_the_only_file_of_rows_is_found_and_the_commit_is_said(server: DataServe
     for where in (found.address, f"hf://datasets/me/rows@{COMMIT}"):
         assert place_of(where) == Place(found.path, found.address)
     assert place_of("hf://me/rows/data/rows.jsonl@v1").address == found.address
-
-
-def test_several_files_are_listed_to_choose_from(server: DataServer) -> None:
-    server.sets["me/rows"]["data/more.jsonl"] = ROWS
-    words = said("hf://me/rows@v1")
-    assert "has 2 files of rows; name one of them: " in words
-    assert "data/rows.jsonl, data/more.jsonl" in words
-
-
-@pytest.mark.parametrize(
-    ("where", "words"),
-    [
-        *(
-            (where, FORM)
-            for where in ("ftp://h/rows.jsonl", "hf://rows", "hf://", "hf://me/rows@", "hf://me/rows/../../s")
-        ),
-        ("hf://<me>/<rows>", "no data set can have this name"),
-        ("hf://me/none", "me/none is not there, or needs a token"),
-        ("hf://me/none/x.jsonl", "me/none is not there"),
-        ("hf://me/rows@v9", "has no revision v9"),
-        ("hf://me/rows/data/rows.jsonl@v9", "has no revision v9"),
-        ("hf://me/rows/none.jsonl", "has no file none.jsonl"),
-    ],
-)
-def test_what_the_hub_does_not_have_is_one_sentence(server: DataServer, where: str, words: str) -> None:
-    told = said(where)
-    assert told.startswith(f"{where}: ")
-    assert words in told
 
 
 @pytest.mark.parametrize("refusal", [(403, "GatedRepo"), (401, "GatedRepo"), (403, "")])
@@ -187,16 +167,13 @@ def filled(server: DataServer, bench: Bench) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize(("suite", "file"), [("trigger", "samples.jsonl"), ("toolbench", "toolbench.jsonl")])
-def test_every_evaluation_reads_from_the_hub(filled: Bench, suite: str, file: str) -> None:
-    """And pins the commit and the digest of the very file."""
-    filled.run("--suite", suite, "--test-file-path", f"hf://me/rows/{file}", "-n", "2")
-    (task,) = filled.manifest()["tasks"]
-    assert (task["file"], task["count"], task["source"]) == (file, 2, f"hf://me/rows/{file}@{COMMIT}")
-    assert task["sha256"] == digest_of((DATASETS / file).read_bytes())
-
-
-def test_bfcl_reads_its_own_layout_from_the_hub(filled: Bench) -> None:
+def test_every_evaluation_reads_from_the_hub(filled: Bench) -> None:
+    """And pins the commit and the digest of the very file; that of the leaderboard reads its own layout."""
+    for suite, file in (("trigger", "samples.jsonl"), ("toolbench", "toolbench.jsonl")):
+        filled.run("--suite", suite, "--test-file-path", f"hf://me/rows/{file}", "-n", "2", output=suite)
+        (task,) = filled.manifest(suite)["tasks"]
+        assert (task["file"], task["count"], task["source"]) == (file, 2, f"hf://me/rows/{file}@{COMMIT}")
+        assert task["sha256"] == digest_of((DATASETS / file).read_bytes())
     filled.run("--bfcl-data", "hf://datasets/me/bfcl", "--bfcl-category", "simple_python", "-n", "2")
     (task,) = filled.manifest()["tasks"]
     assert (task["source"], task["count"]) == (f"hf://me/bfcl@{COMMIT}", 2)

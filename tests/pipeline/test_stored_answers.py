@@ -62,7 +62,6 @@ def test_stored_answers_are_scored_without_asking(
         ({"input": "a", "expected_tools": 3, "tools_called": []}, [], 'such as ["search", "book"], read a number'),
         (ROWS[0], ["--gate", "f1 >= 0.9"], "--gate: needs a run folder; this is a file of answers"),
         (ROWS[0], ["--set", "tool_correctness.max_iterations=2"], "decides what is asked"),
-        (ROWS[0], ["--set", "toolbench.answer_format=text"], "toolbench does not take part"),
     ],
 )
 def test_what_cannot_be_scored_is_named(bench: Bench, row: dict[str, Any], words: list[str], said: str) -> None:
@@ -168,7 +167,6 @@ def test_the_last_judgement_counts(stored: Bench) -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("toolbench.agent_prompt={problem_statement}!", "decides what is asked"),
         ("tool_correctness.max_iterations=3", "tool_correctness is judged by `threshold`"),
         ("toolbench.sample_size=3", "decides what is asked"),
         ("trigger.sample_size=3", "trigger does not take part in this run"),

@@ -55,9 +55,6 @@ def test_the_first_visible_token_counts(text: str, token: str) -> None:
     for attempts in ([], [NO_SWITCH]):
         details = judged(*attempts, Attempt(1, response=Response(text))).details
         assert (details["status"], details["evidence"]) == ("kept", token)
-
-
-def test_no_visible_token_is_not_measurable() -> None:
     for attempt in (Attempt(1, response=Response("", reasoning="Hm")), Attempt(1, failure=Failure.of("dns", "no"))):
         assert judged(attempt).details["status"] == "not_measurable"
 

@@ -18,8 +18,8 @@ CALL = ToolCall("f", '{"a": 1}')
 CUT = ToolCall("f", '{"a": ')
 
 
-def judge(response: Response | None, failure: Failure | None = None) -> Score:
-    return judged(record("trigger", Attempt(1, response=response, failure=failure)), TriggerSuite(), SAMPLE)
+def judge(attempt: Attempt) -> Score:
+    return judged(record("trigger", attempt), TriggerSuite(), SAMPLE)
 
 
 def answer(finish: Any, *calls: ToolCall, **more: Any) -> Response:
@@ -48,7 +48,7 @@ def test_content_decides_and_the_finish_reason_only_explains(
     response: Response, decision: str, anomalies: tuple[str, ...]
 ) -> None:
     """Called = a complete call whatever the finish reason; length without one leaves it open."""
-    score = judge(response)
+    score = judge(Attempt(1, response=response))
     assert (score.decision, score.anomalies) == (decision, anomalies)
     # A half call is not charged as bad JSON, nor an empty shell as a call.
     verdicts = [
@@ -59,8 +59,8 @@ def test_content_decides_and_the_finish_reason_only_explains(
 
 def test_a_failure_is_undecided() -> None:
     """A truncated answer decides nothing and its calls are not judged (P46)."""
-    assert judge(answer(None, CALL), Failure("truncated", "stream", "cut")) == Score("trigger")
-    assert judge(None, Failure("http_5xx", "headers", "x", 500)) == Score("trigger")
+    cut = Attempt(1, response=answer(None, CALL), failure=Failure("truncated", "stream", "cut"))
+    assert judge(cut) == judge(Attempt(1, failure=Failure("http_5xx", "headers", "x", 500))) == Score("trigger")
 
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}

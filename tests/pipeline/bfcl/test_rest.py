@@ -88,27 +88,21 @@ def test_other_hosts_are_never_asked(url: Any, service: DataServer, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("path", "shape", "error"),
+    ("path", "shape", "correct", "error"),
     [
-        ("missing", None, "executable_checker_rest:wrong_status_code"),
-        ("zone", {"dict": ["zone"]}, "executable_checker_rest:wrong_key"),
-        ("zone", {"list": [["zone"]]}, "executable_checker_rest:wrong_type"),
+        ("missing", None, 0.0, "executable_checker_rest:wrong_status_code"),
+        ("zone", {"dict": ["zone"]}, 0.0, "executable_checker_rest:wrong_key"),
+        ("zone", {"list": [["zone"]]}, 0.0, "executable_checker_rest:wrong_type"),
+        # A service that is down is nobody's fault.
+        (None, None, None, "not_run"),
     ],
 )
 def test_answers_of_another_shape_are_wrong(
-    path: str, shape: Any, error: str, service: DataServer, tmp_path: Path
+    path: str | None, shape: Any, correct: float | None, error: str, service: DataServer, tmp_path: Path
 ) -> None:
-    base = service.url
+    base = service.url if path else "http://127.0.0.1:1"
     score = fetched(RunFolder(tmp_path / "run"), row(base, shape), {"url": f"{base}/{path}"})
-    assert (score.values["correct"], score.details["error_type"]) == (0.0, error)
-
-
-def test_a_service_that_is_down_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an answer of the service the row is nobody's fault."""
-    monkeypatch.setattr(rest, "PAUSE_S", 0)
-    score = fetched(RunFolder(tmp_path / "run"), row("http://127.0.0.1:1"), good_call("http://127.0.0.1:1"))
-    assert score.values["correct"] is None
-    assert score.details["error_type"] == "not_run"
+    assert (score.values["correct"], score.details["error_type"]) == (correct, error)
 
 
 def test_keys_are_found_by_their_placeholders() -> None:

@@ -85,15 +85,8 @@ def test_no_source_takes_long_to_read(language: str, kind: str, source: str) -> 
 
 
 def test_a_row_that_cannot_be_judged_is_in_no_denominator() -> None:
-    scores = [
-        Score("bfcl", values={"correct": correct}, details={"category": category})
-        for category, correct in (
-            ("simple_python", 1.0),
-            ("simple_python", 0.0),
-            ("simple_python", None),
-            ("multiple", 1.0),
-        )
-    ]
+    judged = [("simple_python", 1.0), ("simple_python", 0.0), ("simple_python", None), ("multiple", 1.0)]
+    scores = [Score("bfcl", values={"correct": value}, details={"category": name}) for name, value in judged]
     found = VendorResult("v", scores)
     assert found.accuracies == {"simple_python": (0.5, 2), "multiple": (1.0, 1)}
     assert result_pages({"t": [found]})["v"]["run"]["t"] == {"accuracy": 2 / 3, "correct": 2, "rows": 3}
