@@ -15,33 +15,21 @@ from costs import PATIENCE_S, await_that
 from vendor_verifier.features.simulate import server
 
 
-def _simulated() -> subprocess.Popen[str]:
-    """Simulated vendors as a run starts them, which serve already."""
+@pytest.mark.parametrize("is_told", [True, False])
+def test_simulated_vendors_end_with_who_started_them(is_told: bool) -> None:
+    """By SIGTERM, as a run sends it, in silence; where it was killed and cannot, by the end of their input."""
     command = [sys.executable, "-m", server.__name__, "0", "1"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process: subprocess.Popen[str] = subprocess.Popen(command, **pipes, text=True)  # type: ignore[call-overload]
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write("{}\n")
-    process.stdin.flush()
-    assert process.stdout.readline().startswith("simulated vendors at ")
-    return process
-
-
-def test_simulated_vendors_end_at_once_and_print_nothing() -> None:
-    """SIGTERM, as a run sends it to those it started."""
-    with _simulated() as process:
-        process.terminate()
-        _, printed = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, printed) == (-signal.SIGTERM, "")
-
-
-def test_simulated_vendors_end_with_who_started_them() -> None:
-    """A run that is killed cannot end them; the end of their input does."""
-    with _simulated() as process:
-        assert process.stdin
-        process.stdin.close()
-        assert process.wait(timeout=PATIENCE_S) == 0
+    with subprocess.Popen(command, **pipes, text=True) as process:  # type: ignore[call-overload]
+        process.stdin.write("{}\n")
+        process.stdin.flush()
+        assert process.stdout.readline().startswith("simulated vendors at ")
+        if is_told:
+            process.terminate()
+        else:
+            process.stdin.close()
+        assert process.wait(timeout=PATIENCE_S) == (-signal.SIGTERM if is_told else 0)
+        assert process.stderr.read() == "" or not is_told
 
 
 @pytest.mark.slow  # a whole demonstration

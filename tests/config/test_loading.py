@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from vendor_verifier.records.plan import Price
 
 PAGE = """\
@@ -102,6 +104,19 @@ def test_settings_of_the_file_lie_under_those_given(load):
     assert [entry.vendor for entry in configuration.entries] == ["siliconflow"]
 
 
+def test_options_of_evaluations_are_read_as_what_they_are(load, refusals):
+    """The command line gives text, the file gives lists and numbers: both mean the same."""
+    written = "suites: {trigger: {sample_size: 5, timeout_seconds: 1.5, filter_tags: [a, b]}}\n"
+    typed = ("trigger.sample_size=5", "trigger.timeout_seconds=1.5", "trigger.filter_tags=a, b,")
+    given = [load(written + PAGE, KEYS), load(PAGE, KEYS, set=typed)]
+    first, second = (configuration.suites["trigger"].chosen for configuration in given)
+    assert first == second
+    assert (first.sample_size, first.timeout_seconds, first.filter_tags) == (5, 1.5, ("a", "b"))
+    # An endless wait cannot be written into a manifest.
+    (problem,) = refusals(PAGE, KEYS, set=("trigger.timeout_seconds=inf",))
+    assert problem.key == "suites.trigger.timeout_seconds"
+
+
 def test_problems_of_run_settings_have_lines(refusals):
     text = "run:\n  retires: 7\n  limit: 0\n  client: curl\n" + PAGE
     found = [(problem.line, problem.key, problem.message) for problem in refusals(text, KEYS)]
@@ -138,15 +153,11 @@ m:
     assert all(len(account) == 12 for account in accounts)
 
 
-def test_two_entries_of_one_vendor_need_labels_or_providers(load, refusals):
-    """Different providers or labels distinguish entries of one vendor; without either the second is refused."""
-    twice = PAGE + "    - {name: siliconflow, model_id: other}\n"
-    (problem,) = refusals(twice, KEYS)
-    assert problem.line == 12
-    assert "entry on line 10" in problem.message
+def test_two_entries_of_one_vendor_have_labels_or_providers(load):
     pinned = PAGE.replace("name: siliconflow", "name: openrouter\n      provider: deepinfra/fp8")
     assert [entry.label for entry in load(pinned, KEYS).entries][1] == "deepinfra/fp8 (openrouter)"
-    assert len(load(twice.replace("model_id: other", "model_id: other, label: group B"), KEYS).entries) == 3
+    labelled = PAGE + "    - {name: siliconflow, model_id: other, label: group B}\n"
+    assert len(load(labelled, KEYS).entries) == 3
 
 
 def test_simulated_vendors_keep_their_address_and_need_no_key(load):
@@ -186,3 +197,31 @@ def test_plain_http_is_for_loopback_or_when_allowed(load):
         assert load(config).entries[0].endpoint.key is None
     config = "m: {vendors: [{name: a, model_id: m, url: http://10.0.0.1/v1, allow_http: true}]}"
     assert load(config, "a=some-key\n").entries[0].endpoint.base_url == "http://10.0.0.1/v1"
+
+
+DEEPSEEK, SILICONFLOW = "name: deepseek", "name: siliconflow"
+
+
+@pytest.mark.parametrize(
+    ("model", "lines", "chosen", "expected", "warned"),
+    [
+        ("deepseek-v3.2", (SILICONFLOW, DEEPSEEK), (), "deepseek", ""),
+        ("deepseek-v3.2", (SILICONFLOW, "name: openrouter, provider: deepseek"), (), "deepseek (openrouter)", ""),
+        ("deepseek-v3.2", ("name: openrouter, provider: deepseek", DEEPSEEK), (), "deepseek", ""),
+        ("kimi-k2", (SILICONFLOW, "name: openrouter, provider: moonshotai/"), (), "moonshotai (openrouter)", ""),
+        ("deepseek-v3.2", (SILICONFLOW + ", is_baseline: true", DEEPSEEK), (), "siliconflow", ""),
+        ("deepseek-v3.2", (SILICONFLOW + ", is_baseline: true", DEEPSEEK), ("deepseek",), None, "is filtered out"),
+        ("deepseek-v3.2", (SILICONFLOW,), (), None, "deepseek-v3.2: no baseline"),
+        ("deepsek-v3.2", (SILICONFLOW + ", is_baseline: true",), (), "siliconflow", "did you mean `deepseek-v3.2`?"),
+        ("kimi-k2", ("name: openrouter, is_baseline: true",), (), "openrouter", "vendors[0]: no `provider:` pins it"),
+    ],
+)
+def test_the_baseline_is_the_marked_entry_or_the_maker(load, model, lines, chosen, expected, warned):
+    """The maker directly, or pinned behind a router; no other one where the marked one is filtered out. Strange models
+    and routers without a pin may be meant: a warning each."""
+    keys = KEYS + "deepseek=k-deepseek\nmoonshot=k-moon\n"
+    config = f"{model}:\n  vendors:\n" + "".join(f"    - {{model_id: m, {line}}}\n" for line in lines)
+    configuration = load(config, keys, vendor=chosen)
+    assert next((entry.label for entry in configuration.entries if entry.is_baseline), None) == expected
+    assert warned in "\n".join(configuration.warnings)
+    assert bool(warned) == bool(configuration.warnings)
