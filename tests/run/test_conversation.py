@@ -14,9 +14,11 @@ from asking import KEY, entry, run
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
 
 from vendor_verifier.features.mcp_live.suite import McpLiveSuite
+from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.request import ToolRequest, ToolResult, ToolRun, ToolRunner
+from vendor_verifier.records.request import Endpoint, ToolRequest, ToolResult, ToolRun, ToolRunner, Turn
 from vendor_verifier.redaction import MASK
+from vendor_verifier.run.conversation import as_asked
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
@@ -109,6 +111,16 @@ async def test_a_plugin_that_raises_is_our_failure(server: FaultServer, where: s
     assert (ran.kinds("bad"), ran.kinds("good")) == (["harness"] * 3, [None] * 3)
     failures = [record.final.failure for record in ran.of("bad") if record.final]
     assert all(failure and "LookupError" in failure.message and KEY not in failure.message for failure in failures)
+
+
+def test_what_is_examined_is_not_replaced() -> None:
+    """An entry's settings and body win over the sample's, under any name of a limit, but not over what is examined."""
+    endpoint = Endpoint("http://127.0.0.1", "m", body={"max_tokens": 4096, "thinking": {"type": "on"}, "top_k": 1})
+    given = Entry("model", "a", "plain", endpoint, "openai", "a", parameters={"max_tokens": 1000, "temperature": 0.3})
+    turn, asked = as_asked(Turn((), parameters={"max_completion_tokens": 50, "temperature": 1}), given)
+    assert (turn.parameters, asked) == ({"max_tokens": 1000, "temperature": 0.3}, endpoint)
+    turn, asked = as_asked(Turn((), parameters={"max_tokens": 1}, fixed=("max_tokens", "thinking")), given)
+    assert (turn.parameters, asked.body) == ({"max_tokens": 1, "temperature": 0.3}, {"top_k": 1})
 
 
 # As OpenAI, FastAPI and Mistral word it.

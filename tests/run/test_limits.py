@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Failure, Response, Usage
 from vendor_verifier.records.request import Endpoint
+from vendor_verifier.run import limits
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.limits import DOWN_AFTER, Backoff, Limiter
 
@@ -37,15 +38,20 @@ async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
 
 
 @pytest.mark.anyio
-async def test_only_failures_in_a_row_end_an_account() -> None:
-    """One answer, and the count begins again."""
+async def test_only_failures_in_a_row_end_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One answer, and the count begins again. Many that fail at once are an outage that may be over soon."""
     a = entry("a")
     limiter = Limiter([a], 2)
     lost, answered = Attempt(1, failure=Failure("dns", "connect", "no such host")), Attempt(1, response=Response("hi"))
+    for attempt in [lost] * (2 * DOWN_AFTER) + [answered]:
+        limiter.turn_ended(a, attempt)
+    monkeypatch.setattr(limits, "DOWN_AFTER_S", 0)
     for attempt in [lost] * (DOWN_AFTER - 1) + [answered] + [lost] * (DOWN_AFTER - 1):
         limiter.turn_ended(a, attempt)
     with anyio.fail_after(PATIENCE_S):
         assert await limiter.acquire(a, Ask(0)) == "granted"
+    limiter.turn_ended(a, lost)
+    assert await limiter.acquire(a, Ask(0)) == "stopped"
 
 
 @given(st.lists(st.booleans(), max_size=300), st.integers(1, 32))

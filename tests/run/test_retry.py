@@ -54,8 +54,10 @@ def test_never_after_a_token(kind: FailureKind, status: int | None, token: int) 
     ],
 )  # fmt: skip
 def test_what_stops_a_vendor(kind: FailureKind, status: int, stops: bool) -> None:
-    """A bad key or an empty purse ends it, also when said inside a 200 or under another status; a 403 does not."""
-    assert stops_vendor(Failure(kind, "headers", "words", status)) == stops
+    """A bad key or an empty purse ends it, also when said inside a 200 or under another status; a 403 does not. A quota
+    of a day that is used up does."""
+    assert stops_vendor(Failure(kind, "headers", "words", status, retry_after_s=60)) == stops
+    assert stops_vendor(Failure(kind, "headers", "words", status, retry_after_s=86_400))
 
 
 def wait_s(*failures: Failure, cap: float = 60.0, seed: int = 0) -> float:
@@ -67,10 +69,10 @@ def http(status: int, retry_after_s: float | None = None) -> Failure:
     return Failure(kind_of_status(status), "headers", "words", status, retry_after_s=retry_after_s)
 
 
-@pytest.mark.parametrize(("asked_s", "expected_s"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (9999.0, 60.0)])
+@pytest.mark.parametrize(("asked_s", "expected_s"), [(0.0, 1.0), (7.0, 7.0), (60.0, 60.0), (9999.0, 60.0)])
 def test_waits_as_asked_up_to_the_cap(asked_s: float, expected_s: float) -> None:
-    """The vendor's own wish is kept exactly, but not for ever."""
-    assert wait_s(http(500), http(429, asked_s)) == expected_s
+    """The vendor's own wish is kept, but not for ever, and no shorter than our own waits, which use up all tries."""
+    assert 0.75 * expected_s <= wait_s(http(500), http(429, asked_s)) <= expected_s
 
 
 @given(tries=st.integers(1, 30), seed=st.integers(), cap=st.floats(0, 100))

@@ -11,7 +11,7 @@ import pytest
 
 # Seconds after which a test gives up on what never comes; what is to be told from it takes far longer (``LONG_S``).
 PATIENCE_S = 120.0
-LONG_S = 3600.0
+LONG_S = 600.0
 
 _DOUBLINGS = 2
 _TRIES = 7

@@ -16,9 +16,9 @@ from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.records.manifest import StoredLoad
 from vendor_verifier.records.plan import Entry, Plan, Price
 from vendor_verifier.records.record import Attempt, Response, Usage
-from vendor_verifier.records.request import Turn
+from vendor_verifier.records.request import BUDGETS, Turn
 from vendor_verifier.reports.formats import usd
-from vendor_verifier.run.conversation import with_parameters
+from vendor_verifier.run.conversation import as_asked
 from vendor_verifier.run.load import foreseen as foreseen_records
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.suites import next_asked
@@ -33,7 +33,6 @@ ANSWER_S = 5.0
 ENOUGH_SAMPLES = 150
 _MOST_TURNS = 100
 _SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
-_BUDGETS = ("max_tokens", "max_completion_tokens")
 _FREE = Price(0.0, 0.0, source="simulated")
 
 
@@ -113,8 +112,8 @@ def _entry(entry: Entry, plan: Plan, samples: int, questions: Sequence[tuple[int
     rounds = _rounds(plan, entry, samples)
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
     inputs = round(rounds * sum(math.ceil(size / BYTES_PER_TOKEN) for size, _ in questions))
-    asked = [with_parameters(turn, entry).parameters for _, turn in questions]
-    limits = [[each for name in _BUDGETS if isinstance(each := stated.get(name), int) and each > 0] for stated in asked]
+    asked = [as_asked(turn, entry)[0].parameters for _, turn in questions]
+    limits = [[each for name in BUDGETS if isinstance(each := stated.get(name), int) and each > 0] for stated in asked]
     outputs = round(rounds * sum(min([ANSWER_TOKENS, *own]) for own in limits))
     price = _FREE if entry.is_simulated and entry.price is None else entry.price
     paced_s = [

@@ -148,7 +148,7 @@ _ROWS = (
         cause="This vendor's protocol cannot express the sample, so it was not sent.",
         remedy="Use another protocol of this vendor, if it has one."),
     Kind("skipped", "plan", charge="unasked", stops=True,
-        cause="The request was not sent, because the vendor had been stopped earlier in the run.",
+        cause="The request was not sent, because the vendor had been stopped earlier or the run had ended.",
         remedy="Fix what stopped the vendor, then continue with `--incremental`."),
     Kind("harness", "send", charge="us", hopeless=True,
         cause="This program could not send the request or read the answer.",

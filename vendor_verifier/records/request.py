@@ -14,11 +14,14 @@ MAX_NUMBER = 2**53
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 
+# The names of the limit of an answer's tokens.
+BUDGETS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
 
 class Turn(msgspec.Struct, frozen=True):
     """One question in chat-completions terms. ``parameters`` are the other body keys (``tool_choice``, ``temperature``,
     …), never ``model`` or ``stream``. ``thinking`` switches the model's reasoning where the wire can. ``fixed`` names
-    parameters that an entry's own must not replace, because they are what is examined."""
+    parameters that an entry's own, or its body, must not replace, because they are what is examined."""
 
     messages: tuple[Mapping[str, Any], ...]
     tools: tuple[Mapping[str, Any], ...] = ()

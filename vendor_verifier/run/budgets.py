@@ -10,6 +10,7 @@ import msgspec
 
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Usage
+from vendor_verifier.records.request import BUDGETS
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.wire.payload import parse_json
 
@@ -37,7 +38,7 @@ class Ask(msgspec.Struct):
 def most_tokens_of(body: bytes) -> int | None:
     """The limit that a request sets to its answer, on any protocol; None where it sets none."""
     found = parse_json(body)
-    stated = [found.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")]
+    stated = [found.get(name) for name in BUDGETS]
     stated.append(found.get("generationConfig", {}).get("maxOutputTokens"))
     return min((each for each in stated if isinstance(each, int)), default=None)
 

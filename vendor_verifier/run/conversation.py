@@ -21,7 +21,7 @@ from msgspec import structs
 
 from vendor_verifier.records.plan import Entry, RetryRules
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Record, TurnRecord
-from vendor_verifier.records.request import Endpoint, HttpRequest, RunTools, ToolRun, ToolRunner, Turn
+from vendor_verifier.records.request import BUDGETS, Endpoint, HttpRequest, RunTools, ToolRun, ToolRunner, Turn
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import Ask, most_tokens_of
 from vendor_verifier.run.event_loop import LoopLag
@@ -37,6 +37,10 @@ Emit = Callable[[Sequence[Record]], None]
 
 # Noted next to what a wire sends in other words.
 _WITHOUT_USAGE = "dropped:stream_options"
+# What was asked and rests before another try or turn when the run ends is kept, and charged to nobody.
+_ENDED = Failure.of("skipped", "the run ended before another try")
+# Nobody waits longer than this for a vendor: a quota of a day is used up.
+_LONGEST_PAUSE_S = 600.0
 # A record of more bytes is scrubbed in a thread: on the event loop that would make every stream's times late.
 _MOST_READ_HERE = 256 * 1024
 # The waits before further attempts, where the vendor names none: they double.
@@ -77,7 +81,7 @@ class _Question:
     def wish_no_usage(self) -> None:
         """Build the request anew without that wish, and with a note of it."""
         endpoint = replace(self.endpoint, body={**self.endpoint.body, "stream_options": None})
-        request = self.target.wire.request(with_parameters(self.turn, self.target.entry), endpoint)
+        request = self.target.wire.request(self.turn, endpoint)
         self.request = structs.replace(request, rewritten=(*request.rewritten, _WITHOUT_USAGE))
 
 
@@ -109,7 +113,7 @@ class Conversation:
             turns = await self.play(item.suite.play(item.sample), item.target, item.total_s, due)
         except RunClosed:
             return None
-        if not any(attempt.timing for turn in turns for attempt in turn.attempts):
+        if not _was_sent(turns):
             # Nothing was sent, so nothing was awaited: many such records in a row must not block the loop.
             await asyncio.sleep(0)
         made = Record(
@@ -137,7 +141,7 @@ class Conversation:
         By a schedule every attempt is timed from when the play was due.
 
         Raises:
-            RunClosed: no more permits were given before the play was over.
+            RunClosed: nothing was sent, and no more permits are given.
         """
         due_ns = None if due is None else due.due_ns
         turns: list[TurnRecord] = []
@@ -145,7 +149,12 @@ class Conversation:
             step = next(play)
             while True:
                 if isinstance(step, Turn):
-                    turns.append(await self._send(step, target, total_s, due_ns, is_first=not turns))
+                    try:
+                        turns.append(await self._send(step, target, total_s, due_ns, is_first=not turns))
+                    except RunClosed:
+                        if not _was_sent(turns):
+                            raise
+                        return (*turns, TurnRecord((Attempt(1, failure=_ENDED),)))
                     step = play.send(turns[-1].attempts[-1])
                     continue
                 began_ns = time.perf_counter_ns()
@@ -176,7 +185,8 @@ class Conversation:
     ) -> TurnRecord:
         entry = target.entry
         try:
-            request = target.wire.request(with_parameters(turn, entry), entry.endpoint)
+            turn, endpoint = as_asked(turn, entry)
+            request = target.wire.request(turn, endpoint)
             most_tokens = None if entry.tokens_per_minute is None else most_tokens_of(request.body)
         except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
             return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
@@ -184,7 +194,7 @@ class Conversation:
             words = "not expressible on this wire: " + ", ".join(request.untranslatable)
             return TurnRecord((Attempt(1, failure=Failure.of("untranslatable", words)),))
         begun_late_ns = max(0, time.perf_counter_ns() - due_ns) if is_first and due_ns is not None else None
-        question = _Question(target, entry.endpoint, request, turn, total_s, most_tokens, due_ns, begun_late_ns)
+        question = _Question(target, endpoint, request, turn, total_s, most_tokens, due_ns, begun_late_ns)
         attempts = [await self._attempt(1, question)]
         if should_retry(attempts[0]):
             attempts = await self._retried(attempts[0], question)
@@ -215,8 +225,9 @@ class Conversation:
         async for tried in retrying:
             attempts.append(await self._attempt(len(attempts) + 1, question) if attempts else first)
             tried.retry_state.set_result(attempts[-1])
-        # A retry that was never sent: the vendor's last answer stays the outcome.
-        return attempts[:-1] if _is_skipped(attempts[-1]) else attempts
+        # A retry that was not sent because the vendor was stopped: its last answer stays the outcome.
+        is_stopped = _is_skipped(attempts[-1]) and attempts[-1].failure is not _ENDED
+        return attempts[:-1] if is_stopped else attempts
 
     async def _attempt(self, number: int, question: _Question) -> Attempt:
         """An attempt with an answer, or with a failure that is not our doing."""
@@ -240,8 +251,10 @@ class Conversation:
         entry = question.target.entry
         ask = Ask(len(question.request.body), question.most_tokens)
         permit = await self.limiter.acquire(entry, ask)
-        if permit == "closed":
+        if permit == "closed" and number == 1:
             raise RunClosed
+        if permit == "closed":
+            return Attempt(number, failure=_ENDED)
         if permit == "stopped":
             # Where a proxy is in the way, the failure is the proxy's.
             if (words := self.behind_proxy.get(entry.account)) is not None:
@@ -263,7 +276,9 @@ class Conversation:
             return None
         attempt = await self._read(number, question, exchange, scheduled_ns, began_ns)
         if attempt.failure is not None and stops_vendor(attempt.failure):
-            self.limiter.stop(entry, attempt.failure.message)
+            wait_s = attempt.failure.retry_after_s or 0.0
+            asked = f" (it asks to wait {wait_s:.0f} s)" if wait_s > _LONGEST_PAUSE_S else ""
+            self.limiter.stop(entry, attempt.failure.message + asked)
             if attempt.failure.kind == "proxy":
                 self.behind_proxy[entry.account] = attempt.failure.message
         self.limiter.attempt_ended(entry, attempt, ask)
@@ -318,6 +333,10 @@ class Conversation:
         return Failure.of("harness", self.scrubber.text(words), phase=phase)
 
 
+def _was_sent(turns: Sequence[TurnRecord]) -> bool:
+    return any(attempt.timing for turn in turns for attempt in turn.attempts)
+
+
 def _characters(turn: TurnRecord) -> int:
     answers = [attempt.response for attempt in turn.attempts if attempt.response is not None]
     calls = sum(len(call.arguments) for answer in answers for call in answer.tool_calls)
@@ -339,15 +358,12 @@ def should_retry(attempt: Attempt) -> bool:
 
 
 def wait_after(attempts: Sequence[Attempt], rules: RetryRules, rng: random.Random) -> float:
-    """Seconds to wait after the last of ``attempts``: what the vendor asked for, else 0.5 s doubling up to 8 s.
-
-    Up to a quarter less at random, so that a crowd does not come back as one.
-    """
+    """Seconds to wait after the last of ``attempts``: 0.5 s doubling up to 8 s, with up to a quarter less at random, or
+    longer if the vendor asks for it."""
     failure = attempts[-1].failure
-    if failure is not None and failure.retry_after_s is not None:
-        return min(failure.retry_after_s, rules.max_wait_s)
-    own_s = min(_FIRST_WAIT_S * 2.0 ** (len(attempts) - 1), _LONGEST_OWN_WAIT_S, rules.max_wait_s)
-    return own_s * (1 - 0.25 * rng.random())
+    own_s = min(_FIRST_WAIT_S * 2.0 ** (len(attempts) - 1), _LONGEST_OWN_WAIT_S) * (1 - 0.25 * rng.random())
+    asked_s = 0.0 if failure is None or failure.retry_after_s is None else failure.retry_after_s
+    return min(max(own_s, asked_s), rules.max_wait_s)
 
 
 def refuses_usage(attempt: Attempt) -> bool:
@@ -359,12 +375,20 @@ def refuses_usage(attempt: Attempt) -> bool:
 
 
 def stops_vendor(failure: Failure) -> bool:
-    """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, or no way there. A 403
-    does not stop it: it is as often about one prompt (a filter before the vendor) as about the key."""
-    return failure.rules.stops and failure.status != 403
+    """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, no way there, or a wait
+    of hours. A 403 does not stop it: it is as often about one prompt (a filter before the vendor) as about the key."""
+    asks_too_long = failure.retry_after_s is not None and failure.retry_after_s > _LONGEST_PAUSE_S
+    return asks_too_long or (failure.rules.stops and failure.status != 403)
 
 
-def with_parameters(turn: Turn, entry: Entry) -> Turn:
-    """The turn with the entry's own parameters over the sample's, except those that are examined."""
+def as_asked(turn: Turn, entry: Entry) -> tuple[Turn, Endpoint]:
+    """The turn with the entry's own parameters over the sample's, and its endpoint; what is examined is replaced by
+    neither the parameters nor the body of the entry."""
     own = {name: value for name, value in entry.parameters.items() if name not in turn.fixed}
-    return structs.replace(turn, parameters={**turn.parameters, **own}) if own else turn
+    # Two names of one limit.
+    replaced = BUDGETS if any(name in own for name in BUDGETS) else ()
+    kept = {name: value for name, value in turn.parameters.items() if name not in replaced}
+    # Gemini has its settings in one field.
+    examined = (*turn.fixed, "generationConfig") if turn.fixed else ()
+    body = {name: value for name, value in entry.endpoint.body.items() if name not in examined}
+    return structs.replace(turn, parameters={**kept, **own}), replace(entry.endpoint, body=body)

@@ -30,8 +30,9 @@ _LOOKED_AT = 24
 _TOO_MANY = 8
 # So many answers in a row without a refusal earn one place back.
 _GOOD_PER_PLACE = 10
-# A vendor counts as down when this many samples in a row, each after all its tries, did not reach it.
-DOWN_AFTER = 10
+# A vendor counts as down when so many samples in a row, each after all its tries, did not reach it for this long. Many
+# samples wait for their tries together, so that without the time a restart of a few seconds would end it.
+DOWN_AFTER, DOWN_AFTER_S = 10, 30.0
 
 # granted: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.
 Permit = Literal["granted", "stopped", "closed"]
@@ -77,8 +78,8 @@ class Account:
     def __init__(self, places: int, entries: Sequence[Entry]) -> None:
         self.names = [(entry.model, entry.label) for entry in entries]
         self.backoff = Backoff(places)
-        self.lost_in_a_row = 0
-        # On the loop's clock; 0.0: never paused.
+        # On the loop's clock, like all times here: since when these samples were lost; 0.0: never paused.
+        self.lost_in_a_row, self.lost_since = 0, 0.0
         self.paused_until = 0.0
         requests = [each.requests_per_minute for each in entries if each.requests_per_minute is not None]
         tokens = [each.tokens_per_minute for each in entries if each.tokens_per_minute is not None]
@@ -234,9 +235,12 @@ class Limiter:
         if failure is None or KINDS[failure.kind].charge not in ("network", "door"):
             account.lost_in_a_row = 0
             return
+        now = anyio.current_time()
+        account.lost_since = account.lost_since if account.lost_in_a_row else now
         account.lost_in_a_row += 1
-        if account.lost_in_a_row >= DOWN_AFTER:
-            words = f"not reached for {DOWN_AFTER} samples in a row, last: {failure.kind}: {failure.message}"
+        if account.lost_in_a_row >= DOWN_AFTER and now - account.lost_since >= DOWN_AFTER_S:
+            lost = account.lost_in_a_row
+            words = f"not reached for {lost} samples in a row, last: {failure.kind}: {failure.message}"
             self._stop_account(entry.account, words)
 
     def stop(self, entry: Entry, reason: str) -> None:

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from vendor_verifier.records.failures import QUESTION_REFUSED, SETTLED
 from vendor_verifier.records.record import Attempt, FeatureStatus, Response, Score, ToolCall, Usage
-from vendor_verifier.records.request import Turn
+from vendor_verifier.records.request import BUDGETS, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import Judgement
 from vendor_verifier.suites.schema import ArgumentChecker
@@ -32,9 +32,9 @@ _LIMIT = 16  # output tokens that the check of max_tokens allows
 # Vendors count an end-of-text token or a first token differently; below half of the limit is no longer near it.
 _MOST_OUTPUT, _LEAST_OUTPUT = _LIMIT + 2, _LIMIT // 2
 _LONGEST_TOKEN = 20  # characters of plain words that no tokenizer packs into one token
-_BUDGETS = ("max_tokens", "max_completion_tokens")
 # Some vendors refuse thinking together with sampling settings, so that the entry's own are left out.
-_NOT_WITH_THINKING = ("temperature", "top_p", "top_k", *_BUDGETS, "thinking", "enable_thinking", "reasoning_effort")
+_THINKING = ("thinking", "enable_thinking", "reasoning", "reasoning_effort", "chat_template_kwargs")
+_NOT_WITH_THINKING = ("temperature", "top_p", "top_k", *BUDGETS, *_THINKING)
 
 
 def _tool(name: str, **more: Any) -> Mapping[str, Any]:
@@ -228,7 +228,7 @@ class Check(NamedTuple):
         turn = Turn(({"role": "user", "content": self.question},), self.tools, self.parameters)
         if self.name == "thinking_switch":
             return structs.replace(turn, thinking="on", fixed=_NOT_WITH_THINKING)
-        return structs.replace(turn, fixed=_BUDGETS if "max_tokens" in self.parameters else tuple(self.parameters))
+        return structs.replace(turn, fixed=BUDGETS if "max_tokens" in self.parameters else tuple(self.parameters))
 
 
 _WEATHER = "What is the weather in Oslo right now?"

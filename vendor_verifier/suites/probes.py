@@ -22,7 +22,7 @@ from pydantic import Field
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.record import Attempt, FeatureStatus, Response, Score
-from vendor_verifier.records.request import Turn
+from vendor_verifier.records.request import BUDGETS, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import Judgement
 
@@ -161,7 +161,7 @@ def probes_samples(
     """Every question as often as it is asked, then every other probe once."""
     dice = Dice(f"{NAME} {seed}")
     # One token is the least a model can be asked for; a wire whose smallest output is larger raises it.
-    fixed = ("max_tokens", "max_completion_tokens", "temperature", "top_p")
+    fixed = (*BUDGETS, "temperature", "top_p")
     found = []
     for number, text in enumerate(_questions(questions, dice)):
         turn = Turn(_said(text), parameters={"max_tokens": 1, "temperature": 1}, fixed=fixed)

@@ -24,7 +24,7 @@ from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.run.conversation import with_parameters
+from vendor_verifier.run.conversation import as_asked
 from vendor_verifier.scoring.table import INVALID_CALLS
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import known_suite, replay
@@ -203,7 +203,7 @@ def curl_for(manifest: Manifest, record: Record, turn: Turn | None, *, redacted:
         account=str(stored.account), parameters=stored.parameters,
     )  # fmt: skip
     wire = wire_of(entry, find_vendors().vendor(entry.vendor), WIRES)
-    curl = curl_command(wire.request(with_parameters(turn, entry), endpoint), stored.key_name)
+    curl = curl_command(wire.request(*as_asked(turn, entry)), stored.key_name)
     if stored.extra_headers:
         curl = f"# add these headers of the config: {plain(', '.join(stored.extra_headers))}\n{curl}"
     if url.startswith(SIMULATOR):
