@@ -11,7 +11,7 @@ import pytest
 from call_evaluations import called
 from data_server import DataServer, serving_data
 
-from vendor_verifier.pipeline.bfcl import data as rest
+from vendor_verifier.pipeline.bfcl import hooks as rest
 from vendor_verifier.records.record import Record, Score, TurnRecord
 from vendor_verifier.records.request import HttpRequest, Turn
 from vendor_verifier.records.sample import Sample

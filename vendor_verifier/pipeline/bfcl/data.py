@@ -1,36 +1,37 @@
-"""Finds BFCL data on this machine and reads it, and asks the live services of ``rest`` rows.
+"""The rows that options or a published job file name, from data on this machine, with the reasons for those not run.
 
-Of the user's ``bfcl_eval`` only the simulated services are imported. A vendor sees the placeholders of keys, never a
-key. After a run its calls are sent, one at a time, to the host of the row's document only, and the shape of an answer
-is compared with the recorded one. ``bfcl/rest.json`` keeps the verdicts: no address, value or key.
+A task of a job has categories, data and a page of results of its own. Without a job file there is one task, named after
+the suite. A row that several tasks ask for is asked once. Every key of a job is read or refused by name. Of the user's
+``bfcl_eval`` only the simulated services are imported.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import json
 import re
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
+from typing import Annotated, Any, Literal
 
-import anyio
 import msgspec
 from msgspec import structs
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vendor_verifier.errors import BFCL_DATA, RunFolderError, UsageError
+from vendor_verifier.config.document import read_text, read_yaml
+from vendor_verifier.config.suite_options import SuiteOptions
+from vendor_verifier.errors import BFCL_DATA, ProblemsError, UsageError
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
-from vendor_verifier.records.plan import Limits
-from vendor_verifier.records.request import HttpRequest
+from vendor_verifier.loaders.selection import classes_of
+from vendor_verifier.pipeline.datasets import Dataset
+from vendor_verifier.pipeline.places import place_of
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import open_lines
-from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.bfcl.categories import (
     EXECUTABLE,
     MULTI_TURN,
@@ -38,18 +39,17 @@ from vendor_verifier.suites.bfcl.categories import (
     REST,
     SINGLE_TURN,
     V4_TO_V3,
+    expand,
     not_run_reason,
 )
-from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
-from vendor_verifier.suites.bfcl.checker import Reply, read_reply
 from vendor_verifier.suites.bfcl.multi_turn import Services
-from vendor_verifier.suites.bfcl.rows import read_category
-from vendor_verifier.suites.bfcl.suite import rest_key
-from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.exchange import ProgressMeter, Sending
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.suites.bfcl.rows import read_category, read_custom
+from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.wire.payload import parse_json
 
+SUITE = "bfcl"
+_TASKS_TAG = "bfcl_tasks"
+_Count = Annotated[int, Field(ge=1)]
 SHIPPED = "shipped slice"
 _PACKAGES = ("bfcl_eval", "bfcl")
 _NATIVE = "BFCL_v[34]_*.json"
@@ -65,6 +65,162 @@ _SERVICE_MODULES: Mapping[str, str] = {
     "TravelAPI": "travel_booking",
     "VehicleControlAPI": "vehicle_control",
 }
+PLACEHOLDER = re.compile(r"YOUR-((?:[A-Z]+-)?API-KEY)")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Data(_Part):
+    files_url: str = Field(min_length=1)
+    format: Literal["native"] = "native"
+
+
+class _TaskParams(_Part):
+    limit_samples: _Count | None = None
+
+
+class _JobParams(_TaskParams):
+    parallelism: _Count | None = None
+
+
+class _Task(_Part):
+    type: str
+    dataset: _Data | None = None
+    params: _TaskParams = _TaskParams()
+
+    @field_validator("type")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        try:
+            expand([name])
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return name
+
+
+class Job(_Part):
+    """A whole job. A task's ``type`` is a category or a group, its ``files_url`` a folder, custom rows or an address.
+
+    ``limit_samples`` are the first rows of a task, ``parallelism`` is requests in flight.
+    """
+
+    type: Literal["bfcl", "bfclv3", "bfclv3_ast", "bfclv2", "bfclv2_ast"]
+    tasks: dict[str, _Task] = Field(min_length=1)
+    name: str | None = None
+    namespace: str | None = None
+    params: _JobParams = _JobParams()
+
+
+def read_job_file(path: Path) -> Job:
+    """The job of a file."""
+    # JSON may be indented with tabs, YAML may not.
+    document = read_yaml(read_text(path).replace("\t", "  "), path)
+    job = document.fitted(Job, (), document.content)
+    document.stop_on_problems()
+    assert job is not None
+    return job
+
+
+def bfcl_dataset(stated: SuiteOptions, keys: Iterable[str], job: Job | None, *, skip_bad: bool) -> Dataset:
+    """All rows that can run. ``keys`` are the names of the keys set for rest rows."""
+    options, chosen = stated.suite, stated.chosen
+    assert isinstance(options, BfclSuite)
+    _refuse_contradictions(stated, job)
+    tasks: dict[str, tuple[str, str, int | None]] = {}
+    if job is None:
+        tasks[SUITE] = options.category, chosen.test_file_path or options.data, None
+    else:
+        for name, task in job.tasks.items():
+            where = task.dataset.files_url if task.dataset else options.data
+            tasks[name] = task.type, where, task.params.limit_samples or job.params.limit_samples
+    found: dict[str, Loaded] = {}
+    places = []
+    for name, (category, where, limit) in tasks.items():
+        place = place_of(where, whole=True)
+        places.append(place)
+        found[name] = _load_task(expand([category]), str(place.path), place.address, limit, frozenset(keys), skip_bad)
+    samples = _merged({name: loaded.samples for name, (loaded, _) in found.items()})
+    not_run = {name: reasons for name, (_, reasons) in found.items() if reasons}
+    by_reason: dict[str, dict[str, None]] = {}
+    for reasons in not_run.values():
+        for category, reason in reasons.items():
+            by_reason.setdefault(reason, {})[category] = None
+    lines = [f"{SUITE}: {', '.join(categories)}: {reason}" for reason, categories in by_reason.items()]
+    if not samples:
+        raise UsageError("; ".join(["bfcl: nothing can run", *lines]))
+    return Dataset(
+        name=", ".join(dict.fromkeys(str(sample.tags["bfcl_data"]) for sample in samples)),
+        sha256=hashlib.sha256("\n".join(sample.id for sample in samples).encode()).hexdigest(),
+        samples=samples,
+        skipped=tuple(str(problem) for loaded, _ in found.values() for problem in loaded.skipped),
+        defects=tuple(dict.fromkeys(defect for loaded, _ in found.values() for defect in loaded.defects)),
+        not_run=not_run,
+        warnings=tuple(dict.fromkeys([*lines, *(notice for place in places for notice in place.notices)])),
+        classes=classes_of(samples),
+        job=job.model_dump(include={"name", "namespace"}, exclude_none=True) if job else {},
+        source=", ".join(dict.fromkeys(place.address for place in places if place.address)) or None,
+    )
+
+
+def _refuse_contradictions(stated: SuiteOptions, job: Job | None) -> None:
+    path = stated.chosen.test_file_path
+    twice = ["test_file_path"] if path is not None else []
+    if job is not None:
+        words = "the tasks of the job state it; leave it out"
+        twice += ["category"] if "category" in stated.own else []
+    else:
+        words = f"read {path!r}, and data {stated.own.get('data')!r}; keep one of them"
+        twice = twice if "data" in stated.own else []
+    if twice:
+        raise ProblemsError([stated.problem(option, words) for option in twice])
+
+
+def _load_task(
+    categories: Sequence[str],
+    where: str,
+    label: str | None,
+    limit: int | None,
+    keys: frozenset[str],
+    skip_bad: bool,
+) -> Loaded:
+    files = custom_files(where)
+    if not files:
+        return load_categories(
+            find_data(where, label),
+            categories,
+            services=any(name in MULTI_TURN for name in categories) and find_services(where) is not None,
+            keys=keys,
+            limit=limit,
+            skip_bad=skip_bad,
+        )
+    category = categories[0] if len(categories) == 1 else None
+    parts = [read_custom(open_lines(file), file=file, category=category, skip_bad=skip_bad) for file in files]
+    samples = [sample for part in parts for sample in part.samples][:limit]
+    return LoadedSamples(tuple(samples), tuple(problem for part in parts for problem in part.skipped)), {}
+
+
+def _merged(tasks: Mapping[str, Sequence[Sample]]) -> tuple[Sample, ...]:
+    """Every row once, with the tasks that want it."""
+    found: dict[str, Sample] = {}
+    wanted: dict[str, list[str]] = {}
+    for name, samples in tasks.items():
+        for sample in samples:
+            found.setdefault(sample.id, sample)
+            wanted.setdefault(sample.id, []).append(name)
+    return tuple(
+        structs.replace(sample, tags={**sample.tags, _TASKS_TAG: wanted[sample.id]}) for sample in found.values()
+    )
+
+
+def by_task(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """The samples of each task."""
+    found: dict[str, list[Sample]] = {}
+    for sample in samples:
+        for task in sample.tags.get(_TASKS_TAG) or [SUITE]:
+            found.setdefault(task, []).append(sample)
+    return found
 
 
 class BfclData(msgspec.Struct, frozen=True):
@@ -220,16 +376,9 @@ def answered_rows(where: str) -> tuple[Sample, ...]:
     return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE))[0].samples
 
 
-REST_FILE = "bfcl/rest.json"
-PAUSE_S = 1.0  # free tiers allow about one request a second
-_LIMITS = Limits(total_s=20.0, connect_s=10.0, first_token_s=20.0, idle_s=20.0)
-_PLACEHOLDER = re.compile(r"YOUR-((?:[A-Z]+-)?API-KEY)")
-_HEADER = re.compile(r"(?!(?:host|content-length|transfer-encoding|connection|cookie)$)[a-z0-9-]{1,60}", re.IGNORECASE)
-
-
 def needed_keys(sample: Sample) -> frozenset[str]:
     """The names of the variables whose keys a row's placeholders stand for."""
-    words = _PLACEHOLDER.findall(json.dumps([sample.expected["functions"], list(sample.turn.messages)]))
+    words = PLACEHOLDER.findall(json.dumps([sample.expected["functions"], list(sample.turn.messages)]))
     names = {word.replace("-", "_") for word in words}
     # One document says YOUR-API-KEY where its question names the service.
     return frozenset(names - {"API_KEY"} if len(names) > 1 else names)
@@ -242,85 +391,3 @@ def shape_of(value: object) -> dict[str, Any]:
     if isinstance(value, list):
         return {"list": [sorted(item) if isinstance(item, dict) else None for item in value]}
     return {"other": type(value).__name__}
-
-
-def ask_services(folder: RunFolder, samples: Sequence[Sample], keys: Mapping[str, str]) -> None:
-    """Ask the services for every call of the run's records without a stored verdict, and store the verdicts."""
-    rest = {sample.id: sample for sample in samples if sample.expected.get("category") == "rest"}
-    known = read_verdicts(folder)
-    due: dict[str, tuple[Sample, Reply]] = {}
-    for record in folder.read_records(lambda _line, _reason: None) if rest else ():
-        if record.suite == "bfcl" and record.sample in rest and record.final is not None:
-            reply = read_reply(record.final)
-            key = rest_key(record.sample, reply)
-            due |= {key: (rest[record.sample], reply)} if reply.calls and key not in known else {}
-    if due:
-        folder.create_inside("bfcl")
-        folder.write(REST_FILE, msgspec.json.encode(known | anyio.run(_ask, due, keys)))
-
-
-async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str]) -> dict[str, Verdict]:
-    found = {}
-    async with FastTransport(_LIMITS) as transport:
-        for call, (sample, reply) in due.items():
-            request = request_of(sample, reply, keys)
-            if request is None:
-                words = "not sent: it is not one call of requests.get at the host of the document"
-                found[call] = invalid("executable_checker_rest:execution_error", words)
-                continue
-            meter = ProgressMeter(OpenAIChat().reader())
-            exchange = await transport.exchange(Sending(request, meter, time.perf_counter_ns(), fresh=True))
-            if exchange.status is not None:  # a service that is down is nobody's wrong call: not run
-                found[call] = _compared(exchange.status, exchange.body, sample.expected["answer"][0])
-            await anyio.sleep(PAUSE_S)
-    return found
-
-
-def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpRequest | None:
-    """The GET that a reply asks for, with real keys in it; None for a reply that is not sent."""
-    name, arguments = reply.named_calls[0]
-    url, params, headers = arguments.get("url"), arguments.get("params") or {}, arguments.get("headers") or {}
-    own = sample.expected["functions"][0]["parameters"]["properties"]["url"].get("default")
-    if len(reply.calls) != 1 or name not in ("requests.get", "requests_get") or not isinstance(url, str):
-        return None
-    # Scheme and host as they are spelled in the document: no credentials, no other port, no similar name.
-    origin = re.match(r"https?://[^/?#]*", str(own))
-    is_own = origin is not None and re.match(re.escape(origin[0]) + r"(?=[/?#]|$)", url) is not None
-    if not is_own or not isinstance(params, dict) or not isinstance(headers, dict):
-        return None
-    names = needed_keys(sample)
-    real = {f"YOUR-{name.replace('_', '-')}": keys[name] for name in names if name in keys}
-    if len(real) == len(names) == 1:
-        real["YOUR-API-KEY"] = next(iter(real.values()))
-
-    def with_keys(text: str) -> str:
-        return _PLACEHOLDER.sub(lambda found: real.get(found[0], found[0]), text)
-
-    query = urlencode({name: value for name, value in params.items() if value is not None}, doseq=True)
-    bare = str(url).partition("#")[0]
-    address = bare + (("&" if "?" in bare else "?") + query if query else "")
-    texts = {name: value for name, value in headers.items() if isinstance(value, str) and value.isprintable()}
-    sent = {name: with_keys(value) for name, value in texts.items() if _HEADER.fullmatch(name)}
-    return HttpRequest(with_keys(address), sent, b"", method="GET")
-
-
-def _compared(status: int, body: bytes, right: Mapping[str, Any]) -> Verdict:
-    """The verdict on an answer: status 200 and the recorded answer's shape."""
-    if status != 200:
-        return invalid("executable_checker_rest:wrong_status_code", f"the service answered {status}")
-    try:
-        shape = shape_of(json.loads(body))
-    except (ValueError, RecursionError):
-        shape = {"no JSON": None}
-    if shape.keys() != right.keys():
-        return invalid("executable_checker_rest:wrong_type", f"expected {min(right)}, got {min(shape)}")
-    return VALID if shape == right else invalid("executable_checker_rest:wrong_key", "the answer has other keys")
-
-
-def read_verdicts(folder: RunFolder) -> dict[str, Verdict]:
-    """The stored verdicts on calls of services, by the keys of the calls."""
-    file = folder.path / REST_FILE
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Verdict]) if file.exists() else {}
-    except (OSError, msgspec.DecodeError) as error:
-        raise RunFolderError(f"{file} cannot be read: {error}") from None

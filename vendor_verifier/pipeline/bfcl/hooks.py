@@ -1,36 +1,65 @@
-"""The hooks of ``bfcl`` around a run: job files, keys of live services, simulated services, result pages.
+"""The hooks of ``bfcl`` around a run: job files, simulated services, live services of ``rest`` rows, result pages.
 
-The pages, one a vendor, have the published layout and lie in ``bfcl/`` in the run's folder. Records that are not
-charged to the vendor (never sent, or our own fault) are left out.
+A vendor sees the placeholders of keys, never a key. After a run its calls are sent, one at a time, to the host of the
+row's document only, and the shape of an answer is compared with the recorded one. ``bfcl/rest.json`` keeps the
+verdicts: no address, value or key. The pages, one a vendor, have the published layout and lie in ``bfcl/`` in the run's
+folder. Records that are not charged to the vendor (never sent, or our own fault) are left out.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
+
+import anyio
+import msgspec
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions
-from vendor_verifier.errors import BFCL_SIMULATORS
-from vendor_verifier.pipeline.bfcl.data import ask_services, find_services, read_verdicts
-from vendor_verifier.pipeline.bfcl.dataset import SUITE, Job, bfcl_dataset, by_task, highest, notes, read_job_file
+from vendor_verifier.errors import BFCL_DATA, BFCL_SIMULATORS, RunFolderError
+from vendor_verifier.pipeline.bfcl.data import (
+    PLACEHOLDER,
+    SHIPPED,
+    SUITE,
+    Job,
+    bfcl_dataset,
+    by_task,
+    find_services,
+    needed_keys,
+    read_job_file,
+    shape_of,
+)
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.records.failures import NOT_CHARGED
 from vendor_verifier.records.manifest import StoredTask
+from vendor_verifier.records.plan import Limits
 from vendor_verifier.records.record import Record, standing
+from vendor_verifier.records.request import HttpRequest
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST_KEYS
-from vendor_verifier.suites.bfcl.results import VendorResult, result_pages
-from vendor_verifier.suites.bfcl.suite import BfclSuite
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST_KEYS
+from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
+from vendor_verifier.suites.bfcl.checker import Reply, read_reply
+from vendor_verifier.suites.bfcl.results import VendorResult, overall, result_pages
+from vendor_verifier.suites.bfcl.suite import BfclSuite, rest_key
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.exchange import ProgressMeter, Sending
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 _UNSAFE = re.compile(r"[^\w.()+@ -]")
+REST_FILE = "bfcl/rest.json"
+PAUSE_S = 1.0  # free tiers allow about one request a second
+_LIMITS = Limits(total_s=20.0, connect_s=10.0, first_token_s=20.0, idle_s=20.0)
+_HEADER = re.compile(r"(?!(?:host|content-length|transfer-encoding|connection|cookie)$)[a-z0-9-]{1,60}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +121,32 @@ class BfclHooks(SuiteHooks):
 
 def _count(samples: Sequence[Sample], categories: Sequence[str]) -> int:
     return sum(sample.expected.get("category") in categories for sample in samples)
+
+
+def highest(samples: Iterable[Sample]) -> float | None:
+    """The highest ``Overall Acc`` (per cent) of a run with these rows; None for custom rows, which have none."""
+    rows = Counter(str(sample.tags["category"]) for sample in samples if not sample.tags.get("bfcl_custom"))
+    return round(overall({category: (1.0, count) for category, count in rows.items()}) * 100, 2) if rows else None
+
+
+def notes(samples: Sequence[Sample]) -> list[str]:
+    """What one must know of figures that are made of these rows."""
+    found = []
+    if any(sample.tags.get("bfcl_data") == SHIPPED for sample in samples):
+        found.append(
+            "these are rows of this project, not the leaderboard's; for the official rows give --bfcl-data installed "
+            f"({BFCL_DATA}), hf://datasets/OWNER/NAME, or a folder with BFCL_v3_*.json or BFCL_v4_*.json"
+        )
+    if any(sample.tags.get("category") in EXECUTABLE for sample in samples):
+        found.append(
+            "exec_* rows are compared with the calls that they state; another call with an equal effect counts as wrong"
+        )
+    if inferred := sum(bool(sample.tags.get("bfcl_inferred")) for sample in samples):
+        found.append(
+            f"{inferred} of {len(samples)} rows have no tools; theirs are made of the expected calls, which tells the "
+            "model more than tools written for people would"
+        )
+    return found
 
 
 def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
@@ -159,3 +214,85 @@ def _file_name(label: str, taken: set[str]) -> str:
         name, number = f"{plain} ({number})", number + 1
     taken.add(name.casefold())
     return name
+
+
+def ask_services(folder: RunFolder, samples: Sequence[Sample], keys: Mapping[str, str]) -> None:
+    """Ask the services for every call of the run's records without a stored verdict, and store the verdicts."""
+    rest = {sample.id: sample for sample in samples if sample.expected.get("category") == "rest"}
+    known = read_verdicts(folder)
+    due: dict[str, tuple[Sample, Reply]] = {}
+    for record in folder.read_records(lambda _line, _reason: None) if rest else ():
+        if record.suite == "bfcl" and record.sample in rest and record.final is not None:
+            reply = read_reply(record.final)
+            key = rest_key(record.sample, reply)
+            due |= {key: (rest[record.sample], reply)} if reply.calls and key not in known else {}
+    if due:
+        folder.create_inside("bfcl")
+        folder.write(REST_FILE, msgspec.json.encode(known | anyio.run(_ask, due, keys)))
+
+
+async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str]) -> dict[str, Verdict]:
+    found = {}
+    async with FastTransport(_LIMITS) as transport:
+        for call, (sample, reply) in due.items():
+            request = request_of(sample, reply, keys)
+            if request is None:
+                words = "not sent: it is not one call of requests.get at the host of the document"
+                found[call] = invalid("executable_checker_rest:execution_error", words)
+                continue
+            meter = ProgressMeter(OpenAIChat().reader())
+            exchange = await transport.exchange(Sending(request, meter, time.perf_counter_ns(), fresh=True))
+            if exchange.status is not None:  # a service that is down is nobody's wrong call: not run
+                found[call] = _compared(exchange.status, exchange.body, sample.expected["answer"][0])
+            await anyio.sleep(PAUSE_S)
+    return found
+
+
+def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpRequest | None:
+    """The GET that a reply asks for, with real keys in it; None for a reply that is not sent."""
+    name, arguments = reply.named_calls[0]
+    url, params, headers = arguments.get("url"), arguments.get("params") or {}, arguments.get("headers") or {}
+    own = sample.expected["functions"][0]["parameters"]["properties"]["url"].get("default")
+    if len(reply.calls) != 1 or name not in ("requests.get", "requests_get") or not isinstance(url, str):
+        return None
+    # Scheme and host as they are spelled in the document: no credentials, no other port, no similar name.
+    origin = re.match(r"https?://[^/?#]*", str(own))
+    is_own = origin is not None and re.match(re.escape(origin[0]) + r"(?=[/?#]|$)", url) is not None
+    if not is_own or not isinstance(params, dict) or not isinstance(headers, dict):
+        return None
+    names = needed_keys(sample)
+    real = {f"YOUR-{name.replace('_', '-')}": keys[name] for name in names if name in keys}
+    if len(real) == len(names) == 1:
+        real["YOUR-API-KEY"] = next(iter(real.values()))
+
+    def with_keys(text: str) -> str:
+        return PLACEHOLDER.sub(lambda found: real.get(found[0], found[0]), text)
+
+    query = urlencode({name: value for name, value in params.items() if value is not None}, doseq=True)
+    bare = str(url).partition("#")[0]
+    address = bare + (("&" if "?" in bare else "?") + query if query else "")
+    texts = {name: value for name, value in headers.items() if isinstance(value, str) and value.isprintable()}
+    sent = {name: with_keys(value) for name, value in texts.items() if _HEADER.fullmatch(name)}
+    return HttpRequest(with_keys(address), sent, b"", method="GET")
+
+
+def _compared(status: int, body: bytes, right: Mapping[str, Any]) -> Verdict:
+    """The verdict on an answer: status 200 and the recorded answer's shape."""
+    if status != 200:
+        return invalid("executable_checker_rest:wrong_status_code", f"the service answered {status}")
+    try:
+        shape = shape_of(json.loads(body))
+    except (ValueError, RecursionError):
+        shape = {"no JSON": None}
+    if shape.keys() != right.keys():
+        return invalid("executable_checker_rest:wrong_type", f"expected {min(right)}, got {min(shape)}")
+    return VALID if shape == right else invalid("executable_checker_rest:wrong_key", "the answer has other keys")
+
+
+def read_verdicts(folder: RunFolder) -> dict[str, Verdict]:
+    """The stored verdicts on calls of services, by the keys of the calls."""
+    file = folder.path / REST_FILE
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Verdict]) if file.exists() else {}
+    except (OSError, msgspec.DecodeError) as error:
+        raise RunFolderError(f"{file} cannot be read: {error}") from None
