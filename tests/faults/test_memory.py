@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -42,16 +43,20 @@ asyncio.run(main())
 """
 
 
-PACKER = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-BOMB = b"".join(PACKER.compress(bytes(MB)) for _ in range(256)) + PACKER.flush()
+@cache
+def bomb() -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    return b"".join(packer.compress(bytes(MB)) for _ in range(256)) + packer.flush()
+
+
 BLOCK = chunk(b"x" * 256 * 1024)
 EVENTS = chunk(text("y" * 1000, None) * 100)
 HEADERS = b"".join(b"x-%d: %s\r\n" % (n, b"y" * 1000) for n in range(100))
 ATTACKS: dict[str, tuple[Callable[[], Script], str]] = {
     "endless": (lambda: Script(chain([(0.0, head())], repeat((0.0, EVENTS)))), "limit_exceeded"),
     "line": (lambda: Script(chain([(0.0, head() + chunk(b"data: "))], repeat((0.0, BLOCK), 256))), "limit_exceeded"),
-    "bomb": (lambda: say(head(content_encoding="gzip") + chunk(BOMB), end="close"), "limit_exceeded"),
-    "bomb-500": (lambda: say(head(500, content_encoding="gzip") + chunk(BOMB), end="close"), "http_5xx"),
+    "bomb": (lambda: say(head(content_encoding="gzip") + chunk(bomb()), end="close"), "limit_exceeded"),
+    "bomb-500": (lambda: say(head(500, content_encoding="gzip") + chunk(bomb()), end="close"), "http_5xx"),
     "headers": (lambda: Script(chain([(0.0, b"HTTP/1.1 200 OK\r\n")], repeat((0.0, HEADERS), 2000))), "limit_exceeded"),
     "error-body": (lambda: Script(chain([(0.0, head(500, "text/plain"))], repeat((0.0, BLOCK), 1024))), "http_5xx"),
     "body": (lambda: Script(chain([(0.0, head(200, "application/json"))], repeat((0.0, BLOCK)))), "limit_exceeded"),

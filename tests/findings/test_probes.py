@@ -20,7 +20,7 @@ Count = Callable[[str], float]
 USAGE = "usage_with_and_without_streaming"
 SAMPLES = {
     seed: [each for each in probes_samples(20, 5, seed) if each.tags["category"] in ("probe", "string")]
-    for seed in range(3)
+    for seed in range(2)
 }
 
 
@@ -72,7 +72,6 @@ def counted(*parts: pd.DataFrame, seed: int = 0) -> list[tuple[str, str, str]]:
 FACTOR = ("bill", "check", "counts are multiplied.")
 
 
-@pytest.mark.parametrize("seed", SAMPLES)
 @pytest.mark.parametrize(
     ("count", "found"),
     [
@@ -89,8 +88,9 @@ FACTOR = ("bill", "check", "counts are multiplied.")
     ],
     ids="same template another characters tokens factor rounded per_character per_byte digits".split(),
 )
-def test_the_cause_of_other_token_counts(seed: int, count: Count, found: tuple[str, str, str] | None) -> None:
-    assert counted(side("v", count, seed), side(BASE, seed=seed), seed=seed) == ([] if found is None else [found])
+def test_the_cause_of_other_token_counts(count: Count, found: tuple[str, str, str] | None) -> None:
+    for seed in SAMPLES:
+        assert counted(side("v", count, seed), side(BASE, seed=seed), seed=seed) == ([] if found is None else [found])
 
 
 def test_counts_that_vary() -> None:
@@ -161,7 +161,7 @@ def counts(seed: int, mixture: float = 0.0, probes: int = 30) -> list[Any]:
 
 def test_the_probe_test_keeps_its_level_and_its_reach() -> None:
     def shown(mixture: float) -> float:
-        tests = [unlikeness(counts(seed, mixture), np.random.default_rng(seed), 1_000) for seed in range(60)]
+        tests = [unlikeness(counts(seed, mixture), np.random.default_rng(seed), 500) for seed in range(30)]
         return float(np.mean([test is not None and test[1] <= 0.01 for test in tests]))
 
     share = mixture_reach(counts(1), 0.01)

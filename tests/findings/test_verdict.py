@@ -59,8 +59,8 @@ def at_v(places: object = slice(None), **columns: object) -> Alteration:
     return lambda run: altered(run, "v", places, **columns)
 
 
-@pytest.mark.parametrize("vendors", [("v",), ("v", "w"), tuple("vwxyz")])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("vendors", [("v",), tuple("vwxyz")])
+@pytest.mark.parametrize("seed", range(2))
 def test_vendors_like_the_baseline_match_in_every_facet(vendors: tuple[str, ...], seed: int) -> None:
     found = judged(honest_run(vendors=vendors, seed=seed))
     statuses = [facet.status for label in vendors for facet in found.verdicts[label].facets.values()]

@@ -32,7 +32,9 @@ def test_exit_code_of_a_run(words: list[str], code: int, tmp_path: Path) -> None
     assert found == code, err
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_exit_code_of_an_interrupted_run(number: signal.Signals, code: int, tmp_path: Path) -> None:
     """The signal comes while an answer is awaited; the run can be gone on with."""
     asked, ended = threading.Event(), threading.Event()

@@ -24,7 +24,6 @@ from vendor_verifier.scoring.money import Money
 
 # At a usual place (``apt-get install chromium``), or named by ``CHROMIUM``.
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 FORMS = [(1280, "light", "screen"), (1280, "dark", "screen"), (390, "light", "screen"), (390, "dark", "screen"),
          (1280, "light", "print")]  # fmt: skip
 
@@ -92,6 +91,8 @@ def test_ten_vendors_stay_below_200_kb(demo: ScoredRun) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with api.sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -113,7 +114,7 @@ def file(demo: ScoredRun, tmp_path_factory: pytest.TempPathFactory) -> str:
     return page.as_uri()
 
 
-@in_browser
+@pytest.mark.slow
 def test_page_works_by_keyboard_and_says_nothing(browser: Any, file: str) -> None:
     """Enter sorts and turns, and a matrix cell opens its evidence; the console stays empty."""
     page, said = window(browser, viewport={"width": 1280, "height": 800}), []
@@ -133,7 +134,7 @@ def test_page_works_by_keyboard_and_says_nothing(browser: Any, file: str) -> Non
     assert said == []
 
 
-@in_browser
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 768])
 def test_page_never_scrolls_sideways(browser: Any, file: str, width: int) -> None:
     page = window(browser, viewport={"width": width, "height": 800})
@@ -142,7 +143,7 @@ def test_page_never_scrolls_sideways(browser: Any, file: str, width: int) -> Non
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@in_browser
+@pytest.mark.slow
 def test_print_takes_two_pages_in_dark_ink(browser: Any, file: str) -> None:
     """As it is opened: verdicts, figures and charts; folded parts are not printed."""
     page = window(browser, viewport={"width": 1280, "height": 800}, color_scheme="dark")
@@ -152,7 +153,6 @@ def test_print_takes_two_pages_in_dark_ink(browser: Any, file: str) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
-@in_browser
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme", "media"), FORMS)
 def test_axe_finds_no_violation(browser: Any, file: str, width: int, scheme: str, media: str) -> None:

@@ -7,7 +7,7 @@ import gc
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,8 +50,6 @@ pytestmark = pytest.mark.anyio
 K = 1024
 # Of processor time: encoding and writing a megabyte of control characters takes half of it.
 LONGEST_S = 0.03
-# Nothing that compresses well.
-RANDOM = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9FFF), k=10**6)))
 ECHO = KEY + " "
 # Keys of other vendors, which a record is searched for as well.
 OTHERS = [f"sk-{number:048x}"[::-1] for number in range(1_000_003, 1_000_043)]
@@ -62,29 +60,37 @@ def call(index: int, arguments: str, begin: str = "c") -> bytes:
     return delta(None, tool_calls=[made])
 
 
-ANSWERS: dict[str, bytes] = {
-    "our key 20,000 times": sized(b"".join([text(ECHO * 200, None)] * 100) + text("!") + DONE),
-    "our key in one body": whole({"choices": [{"message": {"content": ECHO * 20_000}, "finish_reason": "stop"}]}),
-    "the end of our key, everywhere": sized(b"".join([text(KEY[-8:] * 500, None)] * 200) + text("!") + DONE),
-    "a long answer": sized(b"".join([text("a long answer " * 400, None)] * 150) + text("!") + DONE),
-    "control characters in one event": sized(text("\x01" * (1000 * K)) + DONE),
-    "calls with long ids": sized(b"".join(call(n, "{}", "c" * 490) for n in range(1000)) + DONE),
-    "characters at random": sized(b"".join([text(RANDOM[n : n + 5000], None) for n in range(0, 10**6, 5000)]) + DONE),
-    "deep arguments": sized(call(0, "[" * 100_000) + call(0, "]" * 100_000) + text("") + DONE),
-    "a body of figures": whole(b'{"choices":[' + b"1," * (500 * K) + b"1]}"),
+def random_text(length: int, seed: int) -> str:
+    """Nothing that compresses well."""
+    return "".join(map(chr, random.Random(seed).choices(range(0x4E00, 0x9FFF), k=length)))
+
+
+ANSWERS: dict[str, Callable[[], bytes]] = {
+    "our key 20,000 times": lambda: sized(b"".join([text(ECHO * 200, None)] * 100) + text("!") + DONE),
+    "our key in one body": lambda: whole(
+        {"choices": [{"message": {"content": ECHO * 20_000}, "finish_reason": "stop"}]}
+    ),
+    "the end of our key, everywhere": lambda: sized(b"".join([text(KEY[-8:] * 500, None)] * 200) + text("!") + DONE),
+    "a long answer": lambda: sized(b"".join([text("a long answer " * 400, None)] * 150) + text("!") + DONE),
+    "control characters in one event": lambda: sized(text("\x01" * (1000 * K)) + DONE),
+    "calls with long ids": lambda: sized(b"".join(call(n, "{}", "c" * 490) for n in range(1000)) + DONE),
+    "characters at random": lambda: sized(b"".join([text(random_text(5000, n), None) for n in range(200)]) + DONE),
+    "deep arguments": lambda: sized(call(0, "[" * 100_000) + call(0, "]" * 100_000) + text("") + DONE),
+    "a body of figures": lambda: whole(b'{"choices":[' + b"1," * (500 * K) + b"1]}"),
 }
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_no_answer_holds_up_the_event_loop(answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked, read, scrubbed of forty keys, written: each step takes a moment of processor time, and no key is kept."""
+    said = ANSWERS[answer]()
     folders = (RunFolder(tmp_path / str(number)) for number in range(100))
 
     async def longest_s() -> float:
         folder = next(folders)
         folder.create()
         scrubber = Scrubber([KEY, *OTHERS])
-        with serving(lambda *_: say(ANSWERS[answer], end="close")) as server, Journal(folder) as journal:
+        with serving(lambda *_: say(said, end="close")) as server, Journal(folder) as journal:
             one = entry(server, "a")
             plan = plan_of([one], samples(1), retry=RetryRules(0))
             with watched_callbacks(monkeypatch) as took_s:

@@ -94,20 +94,30 @@ def _answers(rng: np.random.Generator, n: int, label: str, repetition: int) -> p
     )  # fmt: skip
 
 
+_NOTHING = pd.CategoricalDtype(pd.Index([], dtype=object))
+
+
 def typed(rows: pd.DataFrame, columns: Sequence[Column] = RECORD_COLUMNS) -> pd.DataFrame:
     """The rows with every column of a frame, in its dtype."""
-    empty = {"bool": False, "int32": 0, "int64": 0}
-    missing = {each.name: empty.get(each.dtype, np.nan if each.dtype.startswith("float") else None) for each in columns}
-    whole = rows.assign(**{name: value for name, value in missing.items() if name not in rows})
-    return whole[[each.name for each in columns]].astype({each.name: each.dtype for each in columns})
+    whole: dict[str, Any] = {}
+    for name, dtype in ((each.name, each.dtype) for each in columns):
+        if name in rows:
+            whole[name] = rows[name].astype(dtype).array
+        elif dtype == "category":
+            whole[name] = pd.Categorical.from_codes(np.full(len(rows), -1), dtype=_NOTHING)
+        else:
+            whole[name] = np.full(len(rows), np.nan if dtype.startswith("float") else 0, dtype)
+    return pd.DataFrame(whole, index=rows.index)
 
 
 def altered(run: ModelRun, label: str, places: Any = slice(None), **columns: Any) -> ModelRun:
     """The run with columns of a vendor's records changed at these places; a function gets the values as numbers."""
-    records = run.records.astype(object)
+    records = run.records.copy()
     index = run.rows[label].index[places]
     for name, value in columns.items():
-        records.loc[index, name] = value(run.records.loc[index, name].to_numpy()) if callable(value) else value
+        changed = records[name].astype(object)
+        changed.loc[index] = value(records.loc[index, name].to_numpy()) if callable(value) else value
+        records[name] = changed
     return dataclasses.replace(run, records=typed(records))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from itertools import chain, repeat
 
 import pytest
@@ -37,29 +38,32 @@ def calls(count: int) -> bytes:
 
 
 # What is sent, and what it comes to: the failure's kind, or None for an answer that was whole before the flood.
-FLOODS: dict[str, tuple[bytes, str | None]] = {
-    "trailers": (CHUNKED + GOOD + b"0\r\n" + b"X: y\r\n" * (300 * K) + b"\r\n", None),
-    "one long trailer": (CHUNKED + GOOD + b"0\r\nX: " + b"y" * (2048 * K) + b"\r\n\r\n", None),
-    "header lines": (HEAD + b"X: y\r\n" * (200 * K) + b"\r\n", "limit_exceeded"),
-    "folded headers": (HEAD + b"X: y\r\n" + b" z\r\n" * (200 * K) + b"\r\n", "limit_exceeded"),
-    "interim answers": (b"HTTP/1.1 100 Continue\r\n\r\n" * (50 * K) + CHUNKED + GOOD, "limit_exceeded"),
-    "chunk extensions": (CHUNKED + GOOD + b"1;" + b"a=b;" * (200 * K), None),
-    "chunks of one byte": (CHUNKED + chunk(TOKEN) + b"1\r\n:\r\n" * (100 * K), "truncated"),
-    "empty events": (sized(b"data: {}\n\n" * (30 * K)), "limit_exceeded"),
-    "empty events after a token": (sized(TOKEN + b"data: {}\n\n" * (20 * K) + DONE), None),
-    "blank lines": (sized(b"\n" * (256 * K)), "limit_exceeded"),
-    "comments after a token": (sized(TOKEN + b":\n" * (128 * K) + DONE), "limit_exceeded"),
-    "long comments": (sized(TOKEN + (b":" + b"x" * K + b"\n") * (6 * K) + text("!") + DONE), "limit_exceeded"),
-    "one line without end": (sized(b"data: " + b"x" * (4096 * K)), "limit_exceeded"),
-    "long events": (sized(TOKEN + b"data: [" + b"1," * (MAX_LINE_BYTES // 2 - 8) + b"1]\n\n" + DONE), "bad_payload"),
-    "half characters": (sized(TOKEN + text("\ud83d" * (MAX_LINE_BYTES // 7)) + DONE), None),
-    "a bomb": (zipped(TOKEN + b":" * (40 * K * K)), "limit_exceeded"),
-    "a long ordinary answer": (sized(text("hello ", None) * (20 * K) + text("!") + DONE), None),
-    "a book": (sized(text("hello " * 50, None) * (4 * K) + DONE), "limit_exceeded"),
-    "call pieces": (sized(calls(10_000) + DONE), None),
-    "a body": (whole({"choices": [{"message": {"content": "x" * (4096 * K)}}]}), "limit_exceeded"),
-    "a body of figures": (whole(b'{"choices":[' + b"1," * (500 * K) + b"1]}"), "not_an_api_response"),
-    "a refusal": (whole(b"[" * (4096 * K), 500), "http_5xx"),
+FLOODS: dict[str, tuple[Callable[[], bytes], str | None]] = {
+    "trailers": (lambda: CHUNKED + GOOD + b"0\r\n" + b"X: y\r\n" * (300 * K) + b"\r\n", None),
+    "one long trailer": (lambda: CHUNKED + GOOD + b"0\r\nX: " + b"y" * (2048 * K) + b"\r\n\r\n", None),
+    "header lines": (lambda: HEAD + b"X: y\r\n" * (200 * K) + b"\r\n", "limit_exceeded"),
+    "folded headers": (lambda: HEAD + b"X: y\r\n" + b" z\r\n" * (200 * K) + b"\r\n", "limit_exceeded"),
+    "interim answers": (lambda: b"HTTP/1.1 100 Continue\r\n\r\n" * (50 * K) + CHUNKED + GOOD, "limit_exceeded"),
+    "chunk extensions": (lambda: CHUNKED + GOOD + b"1;" + b"a=b;" * (200 * K), None),
+    "chunks of one byte": (lambda: CHUNKED + chunk(TOKEN) + b"1\r\n:\r\n" * (100 * K), "truncated"),
+    "empty events": (lambda: sized(b"data: {}\n\n" * (30 * K)), "limit_exceeded"),
+    "empty events after a token": (lambda: sized(TOKEN + b"data: {}\n\n" * (20 * K) + DONE), None),
+    "blank lines": (lambda: sized(b"\n" * (256 * K)), "limit_exceeded"),
+    "comments after a token": (lambda: sized(TOKEN + b":\n" * (128 * K) + DONE), "limit_exceeded"),
+    "long comments": (lambda: sized(TOKEN + (b":" + b"x" * K + b"\n") * (6 * K) + text("!") + DONE), "limit_exceeded"),
+    "one line without end": (lambda: sized(b"data: " + b"x" * (4096 * K)), "limit_exceeded"),
+    "long events": (
+        lambda: sized(TOKEN + b"data: [" + b"1," * (MAX_LINE_BYTES // 2 - 8) + b"1]\n\n" + DONE),
+        "bad_payload",
+    ),
+    "half characters": (lambda: sized(TOKEN + text("\ud83d" * (MAX_LINE_BYTES // 7)) + DONE), None),
+    "a bomb": (lambda: zipped(TOKEN + b":" * (40 * K * K)), "limit_exceeded"),
+    "a long ordinary answer": (lambda: sized(text("hello ", None) * (20 * K) + text("!") + DONE), None),
+    "a book": (lambda: sized(text("hello " * 50, None) * (4 * K) + DONE), "limit_exceeded"),
+    "call pieces": (lambda: sized(calls(10_000) + DONE), None),
+    "a body": (lambda: whole({"choices": [{"message": {"content": "x" * (4096 * K)}}]}), "limit_exceeded"),
+    "a body of figures": (lambda: whole(b'{"choices":[' + b"1," * (500 * K) + b"1]}"), "not_an_api_response"),
+    "a refusal": (lambda: whole(b"[" * (4096 * K), 500), "http_5xx"),
 }
 
 
@@ -71,7 +75,7 @@ async def test_every_flood_ends_as_what_it_is(flood: str, server: FaultServer, m
     monkeypatch.setattr(exchange, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
     monkeypatch.setattr(exchange, "_MAX_LINES", 30_000)
     monkeypatch.setattr(parse_answer, "MAX_LINES", 100_000)
-    server.answer = lambda _: in_pieces(data)
+    server.answer = lambda _: in_pieces(data())
     assert (await ask(server.url())).kind == expected
 
 
