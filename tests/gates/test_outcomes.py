@@ -104,7 +104,10 @@ def test_whatever_a_request_measures_can_be_an_slo(metric: str) -> None:
 def test_a_timeout_is_slower_than_everything() -> None:
     own = spell(300, ()).assign(failure=pd.Categorical(["timeout_total" if n % 4 == 0 else None for n in range(300)]))
     own["ttft_ms"] = own["ttft_ms"].where(own["failure"].isna())
-    assert judged("ttft_ms.p90 <= 500", own).outcome == "failed"
+    found = judged("ttft_ms.p90 <= 500", own)
+    assert (found.outcome, found.value) == ("failed", None)
+    assert judged("ttft_ms.p50 <= 500", own).value == 100
+    assert judged("output_tokens.p90 >= 200", own).value == 100
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,7 @@ def test_rows_cost_what_attempts_cost(usages: list[Usage]) -> None:
 
 def spent(*records: Record, price: Price = PRICE, **options: Any) -> Money:
     found = frames(records)
-    result = money(found.records, found.attempts, price, **options)
-    assert result is not None
-    return result
+    return money(found.records, found.attempts, price, **options)
 
 
 def priced(*, said: float | None = None, cached: int | None = None, calls: Any = CALL) -> Attempt:
@@ -86,6 +84,7 @@ def test_what_cannot_be_priced_is_counted() -> None:
         record(RIVAL, 0, ok(usage=None)), record(RIVAL, 1, bad("timeout_total", None)), record(RIVAL, 2, twice)
     )
     assert (found.unpriced, found.total_usd) == (3, pytest.approx(0.002))
+    assert (found.per_1000_requests_usd, found.per_valid_call_usd) == (pytest.approx(1.0), pytest.approx(0.002))
     unknown = spent(record(RIVAL, 0, ok(usage=None)))
     assert (unknown.total_usd, unknown.per_1000_requests_usd, unknown.per_answer_usd) == (0.0, None, None)
 

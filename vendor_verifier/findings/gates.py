@@ -13,12 +13,12 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.errors import UsageError
 from vendor_verifier.records.results import (
     WORST_FIRST,
     Figure,
@@ -129,31 +129,10 @@ def read_gates(texts: Iterable[str], suites: Collection[str]) -> tuple[Gate, ...
     Where two limit the same figure on the same side, the later one applies: a model's own replaces that of all models.
 
     Raises:
-        ProblemsError: all that do not follow the grammar.
+        GateError: the first that does not follow the grammar.
     """
-    read = _read(texts, "--gate", lambda text: parse_gate(text, suites))
+    read = [gate for text in texts for gate in parse_gate(text, suites)]
     return tuple({(gate.subject, gate.comparison): gate for gate in read}.values())
-
-
-def read_slos(texts: Iterable[str]) -> tuple[Gate, ...]:
-    """The SLOs in ``texts``, each once.
-
-    Raises:
-        ProblemsError: all that do not follow the grammar or are not about one request.
-    """
-    return tuple(dict.fromkeys(_read(texts, "--slo", lambda text: [parse_slo(text)])))
-
-
-def _read(texts: Iterable[str], key: str, parse: Callable[[str], list[Gate]]) -> list[Gate]:
-    found, problems = [], []
-    for text in texts:
-        try:
-            found += parse(text)
-        except GateError as error:
-            problems.append(Problem(str(error), key=key))
-    if problems:
-        raise ProblemsError(problems)
-    return found
 
 
 def _error(text: str, what: str, word: str = "", known: Collection[str] = ()) -> GateError:
@@ -189,8 +168,9 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
         # The percentile keeps its limit where no more requests break it than lie beyond the percentile.
         limit, is_least = (gate.percentile if is_least else 100 - gate.percentile) / 100, False
         what = f"share of requests that break {gate.metric} {gate.comparison} {gate.limit:g} (allowed: {limit:.2g})"
-        values = REQUEST_VALUES[gate.metric][0](run.rows[result.label]).dropna()
-        shown = Figure(float(values.quantile(gate.percentile / 100)) if len(values) else None)
+        values, share = _values(run.rows[result.label], gate.metric), gate.percentile / 100
+        is_known = math.isfinite(values.quantile(share, interpolation="higher"))
+        shown = Figure(float(values.quantile(share)) if is_known else None)
     found = GateResult(run.model, result.label, str(gate), "not_decided", shown.value, shown.low, shown.high, figure.n)
     value, low, high = figure.value, figure.low, figure.high
     if value is None or low is None or high is None:
@@ -237,17 +217,22 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
         is_suite = metric != "schema_accuracy"
         share, n = (suite.score, suite.judged) if is_suite else (result.schema_accuracy, result.measured.get(metric, 0))
         return Figure(n=n) if share is None else exact_interval(share * n, n)
-    values = REQUEST_VALUES[metric][0](rows)
     if gate.percentile is None:
-        known = rows[values.notna()]
+        values = REQUEST_VALUES[metric][0](rows).dropna()
         if metric == "tps":
-            return mean_interval(known["tokens_after"], known["decode_s"])
-        return mean_interval(values.dropna(), pd.Series(1.0, index=known.index))
-    # A timeout is slower than everything.
-    slowest = 0.0 if metric == "tps" else math.inf
-    broken = 1 - meets(gate, values.mask(rows["failure"].isin(_TIMEOUTS), slowest)).dropna()
+            return mean_interval(rows["tokens_after"][values.index], rows["decode_s"][values.index])
+        return mean_interval(values, pd.Series(1.0, index=values.index))
+    broken = 1 - meets(gate, _values(rows, metric))
     if gate.percentile > 50:
         return stretch_interval(broken == 1)
     # About half of the requests break it: a slow spell shows in the parts of the run.
     spread = mean_interval(broken, pd.Series(1.0, index=broken.index))
     return spread if spread.low != spread.high else exact_interval(float(broken.sum()), len(broken))
+
+
+def _values(rows: pd.DataFrame, metric: str) -> pd.Series[float]:
+    """What each request measured; a timeout is slower than everything."""
+    values: pd.Series[float] = REQUEST_VALUES[metric][0](rows)
+    if not metric.endswith("tokens"):
+        values = values.mask(rows["failure"].isin(_TIMEOUTS), 0.0 if metric == "tps" else math.inf)
+    return values.dropna()

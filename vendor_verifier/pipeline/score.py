@@ -17,7 +17,7 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import build_suite, rank_problems
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.findings.gates import judge_gates, read_gates, read_slos
+from vendor_verifier.findings.gates import judge_gates, parse_slo, read_gates
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import rejudged
@@ -191,7 +191,8 @@ def check_score(score: ScoreRequest, suites: Sequence[str]) -> None:
         raise ProblemsError(problems)
     for texts in (score.gates, *score.model_gates.values()):
         read_gates(texts, suites)
-    read_slos(score.slos)
+    for slo in score.slos:
+        parse_slo(slo)
 
 
 def _settings(manifest: Manifest) -> dict[str, Any]:

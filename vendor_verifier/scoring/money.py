@@ -75,35 +75,32 @@ def _cost(took: Any, cached: Any, gave: Any, thought: Any, price: Price, request
     return (tokens / 1e6 + price.request * requests) * price.rate
 
 
-def money(
-    records: pd.DataFrame, attempts: pd.DataFrame, price: Price, *, policy: SchemaPolicy = "lenient"
-) -> Money | None:
-    """The cost of one vendor's records and spent attempts, rows of the frames; None of a vendor without records."""
+def money(records: pd.DataFrame, attempts: pd.DataFrame, price: Price, *, policy: SchemaPolicy = "lenient") -> Money:
+    """The cost of one vendor's records and spent attempts, rows of the frames.
+
+    An answer without token counts has an unknown cost, so that what is paid for a request or a call leaves it out.
+    """
     import pandas as pd
 
     from vendor_verifier.scoring.table import judged_calls
 
-    if not len(records):
-        return None
-    names = ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "reported_usd"]
     useful, wasted = records[records["ok"]], attempts[attempts["billed"]]
-    paid = pd.concat({True: useful[[*names, "turns"]], False: wasted[names].assign(turns=1)}, names=["is_useful"])
-    cost, said = costs_usd(paid, price), paid["reported_usd"]
-    is_useful = paid.index.get_level_values("is_useful").to_numpy(bool)
-    is_priced, both = cost.notna(), cost.notna() & said.notna()
-    whole, ours = float(cost.sum()), float(cost[both].sum())
-    calls, answers = int(judged_calls(records["classes"], policy)[0].sum()), int(is_priced[is_useful].sum())
-    per_request = whole / len(records) if is_priced.any() else None
+    answers, rest = costs_usd(useful, price), costs_usd(wasted, price)
+    cost, said = pd.concat([answers, rest]), pd.concat([useful["reported_usd"], wasted["reported_usd"]])
+    both = (cost.notna() & said.notna()).to_numpy()
+    whole, ours, known = float(cost.sum()), float(cost[both].sum()), records.drop(index=answers.index[answers.isna()])
+    calls = int(judged_calls(known["classes"], policy)[0].sum())
+    is_priced = bool(cost.notna().any()) and len(known) > 0
     return Money(
         total_usd=whole,
-        wasted_usd=float(cost[~is_useful].sum()),
-        per_1000_requests_usd=None if per_request is None else 1000 * per_request,
-        per_valid_call_usd=None if per_request is None or not calls else whole / calls,
+        wasted_usd=float(rest.sum()),
+        per_1000_requests_usd=1000 * (whole / len(known)) if is_priced else None,
+        per_valid_call_usd=whole / calls if is_priced and calls else None,
         requests=len(records),
         # A request that was sent twice may have been billed twice.
-        unpriced=int(paid["turns"][~is_priced].sum() + records["resent"].sum()),
+        unpriced=int(useful["turns"][answers.isna()].sum() + rest.isna().sum() + records["resent"].sum()),
         reported_ratio=float(said[both].sum()) / ours if ours else None,
-        per_answer_usd=float(cost[is_useful].sum()) / answers if answers else None,
+        per_answer_usd=float(answers.sum()) / answers.count() if answers.count() else None,
     )
 
 
@@ -114,7 +111,6 @@ def costs_of_vendors(
     found = {}
     for (model, label), price in prices.items():
         own, spent_on = (part[(part["model"] == model) & (part["label"] == label)] for part in (records, attempts))
-        spent = money(own, spent_on, price, policy=policy)
-        if spent is not None:
-            found[model, label] = spent
+        if len(own):
+            found[model, label] = money(own, spent_on, price, policy=policy)
     return found
