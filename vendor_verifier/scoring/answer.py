@@ -14,7 +14,7 @@ from hashlib import blake2b
 import msgspec
 
 from vendor_verifier.records.failures import KINDS
-from vendor_verifier.records.record import Attempt, Record, Response, Timing, ToolCall, Usage
+from vendor_verifier.records.record import Attempt, Record, Response, ToolCall, Usage
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.redaction import is_digest
 
@@ -55,27 +55,41 @@ class Answer:
     """One successful attempt; what was not measured is None.
 
     Times are in ms from when the request was sent: to the first token, to the first that is not reasoning, and to the
-    end. Only a streamed answer has a first token. ``hides_tokens``: it bills more output tokens than it can hold.
+    end. Only a streamed answer has a first token, and a window from the first to the last one. ``hides_tokens``: it
+    bills more output tokens than it can hold.
     """
 
     first_ms: float | None = None
     answer_ms: float | None = None
     end_ms: float | None = None
     connect_ms: float | None = None
-    decoded: Ratio | None = None
+    window_ns: int | None = None
 
     def __init__(self, attempt: Attempt) -> None:
         timing, response = attempt.timing, attempt.response
-        self.attempt = attempt
-        self.usage = reported_usage(attempt)
+        self.attempt, self.usage = attempt, reported_usage(attempt)
         self.hides_tokens = response is not None and hides_tokens(response, self.usage)
         if timing is None:
             return
-        self.end_ms = timing.end_ns / 1e6
-        self.connect_ms = _ms(timing.connect_ns)
+        self.end_ms, self.connect_ms = timing.end_ns / 1e6, _ms(timing.connect_ns)
         if response is not None and response.streamed:
             self.first_ms, self.answer_ms = _ms(timing.first_token_ns), _ms(timing.first_answer_ns)
-            self.decoded = None if self.hides_tokens else decoding(timing, self.usage)
+            if timing.first_token_ns is not None and timing.last_token_ns is not None:
+                self.window_ns = timing.last_token_ns - timing.first_token_ns
+
+    @property
+    def decoded(self) -> Ratio | None:
+        """Tokens that came after the first moment and the seconds they took; None where they cannot be measured.
+
+        tokens = output × (1 − share of the characters that came with the first moment); seconds = last − first token
+        moment. None: usage missing or hidden, one moment only, too short a window, or a buffered reply.
+        """
+        timing, output, window_ns = self.attempt.timing, self.usage.output, self.window_ns
+        if timing is None or output is None or self.hides_tokens or window_ns is None or window_ns < MIN_WINDOW_NS:
+            return None
+        tokens, seconds = output * (1.0 - (timing.first_chunk_share or 0.0)), window_ns / 1e9
+        is_plausible = timing.first_chunk_share is not None and 0 < tokens / seconds <= MAX_DECODE_TPS
+        return (tokens, seconds) if is_plausible else None
 
 
 def _ms(ns: int | None) -> float | None:
@@ -93,22 +107,6 @@ def reported_usage(attempt: Attempt) -> Usage:
     return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
 
 
-def decoding(timing: Timing, usage: Usage) -> Ratio | None:
-    """Tokens that came after the first moment and the seconds they took, or ``None`` where they cannot be measured.
-
-    tokens = output × (1 − share of the characters that came with the first moment); seconds = last − first token
-    moment. None: usage missing, one moment only, too short a window, or a buffered reply.
-    """
-    window_ns = _window_ns(timing)
-    if timing.first_chunk_share is None or usage.output is None or window_ns is None or window_ns < MIN_WINDOW_NS:
-        return None
-    tokens = usage.output * (1.0 - timing.first_chunk_share)
-    seconds = window_ns / 1e9
-    if tokens <= 0 or tokens / seconds > MAX_DECODE_TPS:
-        return None
-    return tokens, seconds
-
-
 def hides_tokens(response: Response, usage: Usage) -> bool:
     """Whether more output tokens are billed than what is shown can hold, so that nobody knows when they were decoded.
 
@@ -119,13 +117,10 @@ def hides_tokens(response: Response, usage: Usage) -> bool:
     if usage.reasoning and not (response.reasoning or response.text.lstrip().startswith(_INLINE_REASONING)):
         return True
     granted = _MARKUP_TOKENS + _MARKUP_TOKENS_OF_CALL * len(response.tool_calls)
-    # Nearly every answer has more characters than tokens, and then no bytes need be counted.
-    if usage.output <= granted + characters(response):
-        return False
-    texts = [response.text, response.reasoning]
-    texts += [text for call in response.tool_calls for text in (call.name, call.arguments)]
     # A redacted text may have been of any characters.
-    sizes = [4 * len(text) if is_digest(text) else len(text.encode("utf-8", "surrogatepass")) for text in texts]
+    sizes = [
+        4 * len(each) if is_digest(each) else len(each.encode("utf-8", "surrogatepass")) for each in _texts(response)
+    ]
     return usage.output > granted + sum(sizes)
 
 
@@ -136,11 +131,8 @@ def buffered(answer: Answer) -> bool:
     we were late ourselves, nor of calls that the protocol gives in one piece. Four characters count as a token where
     usage is missing or counts what is not shown.
     """
-    timing, response = answer.attempt.timing, answer.attempt.response
-    if timing is None or response is None or not response.streamed or response.calls_whole:
-        return False
-    window_ns = _window_ns(timing)
-    if window_ns is None:
+    timing, response, window_ns = answer.attempt.timing, answer.attempt.response, answer.window_ns
+    if timing is None or response is None or window_ns is None or response.calls_whole:
         return False
     output = None if answer.hides_tokens else answer.usage.output
     tokens = characters(response) / _CHARACTERS_PER_TOKEN if output is None else output
@@ -157,16 +149,14 @@ def is_billed(attempt: Attempt) -> bool:
     return attempt.response is not None or (attempt.failure is not None and KINDS[attempt.failure.kind].maybe_billed)
 
 
-def _window_ns(timing: Timing) -> int | None:
-    if timing.first_token_ns is None or timing.last_token_ns is None:
-        return None
-    return timing.last_token_ns - timing.first_token_ns
+def _texts(response: Response) -> list[str]:
+    called = [text for call in response.tool_calls for text in (call.name, call.arguments)]
+    return [response.text, response.reasoning, *called]
 
 
 def characters(response: Response) -> int:
     """The number of characters of an answer: its text, its thinking, and the names and arguments of its calls."""
-    called = sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
-    return len(response.text) + len(response.reasoning) + called
+    return sum(map(len, _texts(response)))
 
 
 MOST_SAMPLES = 2_000

@@ -179,7 +179,7 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
             baseline=expected, choice=Choice("undecided"), vendors=placed, unranked=tuple(sorted(lost))
         )
         ranked = records[(records["model"] == model) & ~are_diagnostics & ~records["misrouted"]]
-        spans = intervals(result, ranked, plan.undecided)
+        spans = intervals(result, ranked, plan.undecided, plan.schema_policy)
         placed = {label: structs.replace(each, intervals=spans.get(label, {})) for label, each in placed.items()}
         models[model] = structs.replace(result, vendors=placed)
     return Scored(models, complete, warnings, records)

@@ -10,6 +10,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from vendor_verifier.records.manifest import SchemaPolicy, Undecided
 from vendor_verifier.records.results import ModelResult
 from vendor_verifier.scoring.metrics import K, is_higher_better
 from vendor_verifier.scoring.table import judged_calls
@@ -31,26 +32,32 @@ SHARES = {"success_rate": 1, "f1": 2, "schema_accuracy": 1}
 Floats = NDArray[np.float64]
 
 
-def intervals(model: ModelResult, records: pd.DataFrame, undecided: str) -> dict[str, dict[str, tuple[float, float]]]:
+def intervals(
+    model: ModelResult, records: pd.DataFrame, undecided: Undecided = "missed", policy: SchemaPolicy = "lenient"
+) -> dict[str, dict[str, tuple[float, float]]]:
     """Label → metric → low, high, over blocks of 25 samples; nothing where there are fewer than eight.
 
-    ``records`` are the model's rows of the evaluations that rank; ``undecided`` is "missed" or "exclude", as in F1. A
-    share of exactly 0 or 1 has Wilson's interval. A figure that these sums do not give (times from a schedule, an IRF
-    of more metrics) has none.
+    ``records`` are the model's rows of the evaluations that rank; ``undecided`` and ``policy`` are those of F1 and
+    of schema accuracy. A share of exactly 0 or 1 has Wilson's interval. A figure that these sums do not give (times
+    from a schedule, an IRF of more metrics) has none.
     """
     labels, names = list(model.vendors), [name for ratio in RATIOS.values() for name in ratio]
-    blocks = _terms(model, records, undecided).groupby(["block", "label"], observed=True)[names].sum().unstack("label")
+    terms = _terms(model, records, undecided, policy)
+    blocks = terms.groupby(["block", "label"], observed=True)[names].sum().unstack("label")
     if len(blocks) < FEWEST_BLOCKS:
         return {}
     sums = pd.DataFrame(blocks, columns=pd.MultiIndex.from_product([names, labels])).fillna(0.0).to_numpy()
     known = np.array([[vendor.metric(name) is not None for vendor in model.vendors.values()] for name in RATIOS])
     known &= np.array([[name not in model.unranked] for name in RATIOS])
+    known &= sums.sum(axis=0).reshape(len(RATIOS), 2, len(labels))[:, 1] > 0
     signs = np.array([[-1.0] if is_higher_better(name) else [1.0] for name in RATIOS])
 
     def metrics(totals: Floats) -> Floats:
         """Of rows of totals the metrics and IRF: resamples × (metrics + 1) × labels."""
         parts = totals.reshape(len(totals), len(RATIOS), 2, len(labels))
-        values = parts[:, :, 0] / np.maximum(parts[:, :, 1], 1e-12)
+        # A draw of blocks in which a vendor was never measured has no value of it.
+        unknown = np.where(known, np.nan, 0.0)
+        values = np.where(parts[:, :, 1] > 0, parts[:, :, 0] / np.maximum(parts[:, :, 1], 1e-12), unknown)
         ranks = scipy.stats.rankdata(np.where(known, values * signs, np.nan), axis=2, nan_policy="omit")
         return np.concatenate([values, np.nansum(1 / (ranks + K), axis=1, keepdims=True)], axis=1)
 
@@ -68,13 +75,13 @@ def intervals(model: ModelResult, records: pd.DataFrame, undecided: str) -> dict
     return found
 
 
-def _terms(model: ModelResult, records: pd.DataFrame, undecided: str) -> pd.DataFrame:
+def _terms(model: ModelResult, records: pd.DataFrame, undecided: Undecided, policy: SchemaPolicy) -> pd.DataFrame:
     tokens = records["input_tokens"] + records["output_tokens"]
     # F1 = 2·TP ÷ (2·TP + FP + FN), against the share of the baseline's answers that call.
     called, failed = records["decision"] == "called", records["decision"] == "undecided"
     base = (records["label"] == model.baseline) & ~failed
     of_base = called.astype(float).where(base)
-    valid, counted = judged_calls(records["classes"])
+    valid, counted = judged_calls(records["classes"], policy)
     share = of_base.groupby([records["suite"], records["sample"]], observed=True).transform("mean")
     counts = share.notna() & (~failed | (undecided == "missed"))
     return records[["block", "label"]].assign(
