@@ -63,7 +63,7 @@ FAULTS = (
     Fault("suites/bfcl/check_value.py", "if len(value) != len(option):", "if len(value) < len(option):", "suites/bfcl oracles/test_bfcl_checker.py"),
     Fault("suites/bfcl/check_value.py", "if folded(entry) not in _folded_items(option[key]):", "if False:", "suites/bfcl oracles/test_bfcl_checker.py"),
     Fault("suites/probes.py", '"kept" if copied == asked else', '"kept" if copied.strip() == asked.strip() else', "benchmarks/test_probe_rates.py suites"),
-    Fault("features/history/level_changes.py", "is_change = abs(effect) >= least_effect", "is_change = True", "features/history"),
+    Fault("features/history/trends.py", "is_change = abs(effect) >= least_effect", "is_change = True", "features/history"),
     Fault("features/history/check.py", "change.is_worse or", "", "features/history"),
     Fault("features/capacity/sweep.py", "_REACHED = 0.9", "_REACHED = 0.1", "features/test_capacity.py"),
     Fault("pipeline/manifest.py", "if old[field] != new[field])", "if False)", "pipeline/test_main_job.py"),

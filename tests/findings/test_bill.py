@@ -76,6 +76,17 @@ def test_padding_says_what_a_buyer_pays() -> None:
     assert f"cost {100 * (paid / due - 1):.0f} % more" in test.text
 
 
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (lambda tokens: np.where(TENTH, tokens - 900, np.round(tokens * 1.02 + 12)), "for most requests (12 a request"),
+        (lambda tokens: tokens + (tokens > 2500), "prompt tokens for the same requests."),
+    ],
+)
+def test_surpluses_are_said_in_words(count: Callable[[Counts], Counts], words: str) -> None:
+    assert words in named(run_of(count), "more_prompt_tokens").text
+
+
 def test_few_prompts_are_not_tested() -> None:
     few = run_of(lambda tokens: tokens + 100, n=11)
     assert seen(few) == {}

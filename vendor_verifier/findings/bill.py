@@ -69,12 +69,15 @@ def prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     ratio = mean_interval(more, base)
     value = float(more.sum() / base.sum())
     parts = [f"{each:.0f} a request"] * (abs(each) >= 1) + parts
-    text = f"Bills {percent(value)} more prompt tokens for the same requests ({' and '.join(parts)})"
+    text = (
+        f"Bills {percent(value)} more prompt tokens for the same" if value > 0 else "Bills more prompt tokens for most"
+    )
+    text += f" requests ({' and '.join(parts)})" if parts else " requests"
     price = run.prices.get(label)
     paid = due = 0.0
     if price is not None:
         paid, due = (float(costs_usd(side, price).sum()) for side in (rows, rows.assign(input_tokens=base)))
-    text += f", which cost {percent(paid / due - 1)} more." if due else "."
+    text += f", which cost {percent(paid / due - 1)} more." if paid > due > 0 else "."
     yield Test(
         "bill", "more_prompt_tokens", text, p_value=min(1.0, 2 * p_value), beyond=is_sloped or many > len(more) / 2,
         counts=bool((more > 0).any()), value=value, low=ratio.low, high=ratio.high, n=len(rows),

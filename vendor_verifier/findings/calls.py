@@ -177,10 +177,10 @@ def score_reaches(run: ModelRun, label: str) -> list[Reach]:
 
 
 def _score_reach(suite: str, base: pd.Series[float], alpha: float) -> Reach:
-    n, mean = len(base), float(base.mean())
+    n, noise = len(base), round(float(base.mean() * (1 - base.mean())), 2)
 
     def power(size: int, loss: float) -> float:
-        return tests.sign_power(size, round(mean * (1 - mean), 2), loss, alpha)
+        return tests.sign_power(size, noise, loss, alpha)
 
     points = tests.smallest(partial(power, n))
     loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from vendor_verifier.features.history.level_changes import change_points
-from vendor_verifier.features.history.trends import trend_line, trends
+from vendor_verifier.features.history.trends import change_points, trend_line, trends
 
 
 def level(count: int, *, seed: int = 1, value: float = 800.0) -> NDArray[np.float64]:
