@@ -13,9 +13,9 @@ from made_values import answer, failure
 
 import vendor_verifier.cli.progress as progress_module
 from vendor_verifier.cli.progress import progress
-from vendor_verifier.pipeline.run import Work
 from vendor_verifier.records.plan import Price
 from vendor_verifier.records.record import Usage
+from vendor_verifier.run.load import Work
 
 ROOT = Path(__file__).parents[2]
 A, B = ("m", "a"), ("m", "b")

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from vendor_verifier.cli.output import say
-from vendor_verifier.pipeline.run import Name, Work, is_answered
+from vendor_verifier.pipeline.run import is_answered
 from vendor_verifier.records.plan import Price
 from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import quantity, usd
+from vendor_verifier.run.limits import Name
+from vendor_verifier.run.load import Work
 from vendor_verifier.scoring.answer import Answer, is_billed, reported_usage
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.text import counted

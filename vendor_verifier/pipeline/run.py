@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
@@ -24,13 +24,13 @@ from vendor_verifier.pipeline.manifest import (
 from vendor_verifier.pipeline.plan import Prepared, results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
-from vendor_verifier.records.plan import Plan, Price
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.results import Report
 from vendor_verifier.run.event_loop import ensure_interruptible, quiet_collector
 from vendor_verifier.run.journal import Journal, locked
-from vendor_verifier.run.load import foreseen
+from vendor_verifier.run.limits import Name
+from vendor_verifier.run.load import Work, work_of
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.store import RUNS, RunFolder, latest_run, point_to
@@ -40,27 +40,6 @@ if TYPE_CHECKING:
     from distributed import Security
 
     from vendor_verifier.scoring.figures import ScoredRun
-
-# (model, label)
-Name = tuple[str, str]
-
-
-class Work(NamedTuple):
-    """The work of a session at one vendor: records due now (None: its speed decides), and done in earlier sessions."""
-
-    due: int | None
-    done: int
-    price: Price | None = None
-
-
-def work_of(plan: Plan, queue: WorkQueue) -> dict[Name, Work]:
-    """The work of a plan by (model, label), given the ``queue`` of its entries."""
-    work: dict[Name, Work] = {}
-    for at, entry in enumerate(plan.entries):
-        due = foreseen(plan.load, 0) if plan.load.is_timed else queue.left_of(at)
-        work[entry.model, entry.label] = Work(due, queue.crossed_of(at), entry.price)
-    return work
-
 
 OnRecord = Callable[[Record], None]
 OnStart = Callable[[Mapping[Name, Work]], None]

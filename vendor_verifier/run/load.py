@@ -16,14 +16,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, count, repeat
+from typing import NamedTuple
 
 import anyio
 
 from vendor_verifier.records.failures import NOT_SENT, kinds_where
 from vendor_verifier.records.manifest import LoadReport
-from vendor_verifier.records.plan import Entry, LoadShape, Plan
+from vendor_verifier.records.plan import Entry, LoadShape, Plan, Price
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.conversation import Conversation, Due, Emit
+from vendor_verifier.run.limits import Name
 from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
 
 EntryKey = tuple[str, str]
@@ -226,6 +228,23 @@ def offered(shape: LoadShape, until_s: float) -> float:
     assert shape.request_rate is not None
     rate, ramp_s = shape.request_rate, shape.ramp_up_s
     return rate * until_s**2 / (2 * ramp_s) if until_s < ramp_s else rate * (until_s - ramp_s / 2)
+
+
+class Work(NamedTuple):
+    """The work of a session at one vendor: records due now (None: its speed decides), and done in earlier sessions."""
+
+    due: int | None
+    done: int
+    price: Price | None = None
+
+
+def work_of(plan: Plan, queue: WorkQueue) -> dict[Name, Work]:
+    """The work of a plan by (model, label), given the ``queue`` of its entries."""
+    work: dict[Name, Work] = {}
+    for at, entry in enumerate(plan.entries):
+        due = foreseen(plan.load, 0) if plan.load.is_timed else queue.left_of(at)
+        work[entry.model, entry.label] = Work(due, queue.crossed_of(at), entry.price)
+    return work
 
 
 def foreseen(load: LoadShape, planned: int) -> int | None:
