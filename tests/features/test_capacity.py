@@ -11,6 +11,8 @@ from workbench import Bench
 
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"id": 1}'}}
 CALLED = stream(delta(tool_calls=[CALL]), delta("tool_calls"), DONE)
+# What a sweep decides itself, or does not look at.
+OF_RUNS = "run: {workers: 2, suite: [bfcl], repeat: 3, request_rate: 1, warmup: 2, gate: [f1 >= 1]}\n"
 PRICE = {"input": 1000000, "output": 0}
 
 
@@ -50,7 +52,7 @@ def test_simulated_vendors_give_way_where_they_should(bench: Bench) -> None:
 def test_no_level_is_sent_twice(bench: Bench) -> None:
     """Level 1 is the reference and a level of the sweep at once: two passes of it, and each other level once."""
     with serving(calling) as server:
-        bench.configure(f"good: {server.url()}")
+        bench.configure(f"good: {server.url()}", extra=OF_RUNS)
         code, found = capacity(bench, "--sweep", "2,1,2")
     assert code == 0
     assert [level["requests"] for level in found["vendors"][0]["levels"]] == [24, 12]

@@ -10,6 +10,11 @@ from fault_server import DONE, END, Script, Seen, chunk, event, head, say, servi
 from workbench import Bench
 
 KEY = "canary-key-0123456789abcdef"
+# Settings of runs that say nothing of a vendor.
+OF_RUNS = """\
+run: {redact_content: true, max_requests: 1, repeat: 2, suite: [bfcl], filter_category: [none], request_rate: 1}
+suites: {trigger: {sample_size: 1}}
+"""
 
 
 def doctor(bench: Bench, *words: str) -> tuple[int, dict[str, Any]]:
@@ -17,8 +22,8 @@ def doctor(bench: Bench, *words: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(out)
 
 
-def configure(bench: Bench, *vendors: str) -> None:
-    bench.configure(*vendors, api_key="${DOCTOR_KEY}")
+def configure(bench: Bench, *vendors: str, extra: str = "") -> None:
+    bench.configure(*vendors, extra=extra, api_key="${DOCTOR_KEY}")
     bench.write(".env", f"DOCTOR_KEY={KEY}\n").chmod(0o600)
 
 
@@ -50,10 +55,11 @@ def checks(found: dict[str, Any], label: str) -> dict[str, str]:
     return {check["name"]: check["status"] for check in vendor["checks"]}
 
 
-def test_good_server_passes_all_seven_checks(bench: Bench) -> None:
-    """Two requests and exit 0; no run folder is left where the command was typed."""
+@pytest.mark.parametrize("extra", ["", OF_RUNS])
+def test_good_server_passes_all_seven_checks(bench: Bench, extra: str) -> None:
+    """Two requests and exit 0, however runs are configured; no folder is left where the command was typed."""
     with serving(lambda _server, seen: good(seen)) as server:
-        configure(bench, f"good: {server.url()}")
+        configure(bench, f"good: {server.url()}", extra=extra)
         code, found = doctor(bench)
     assert code == 0
     names = ["key", "model", "answers", "tools", "streaming", "usage", "served model"]

@@ -3,7 +3,7 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_origin
@@ -221,6 +221,11 @@ class RunConfig(BaseModel):
         """These settings, with those of the ``file`` where none was given."""
         given = {name: getattr(file, name) for name in file.model_fields_set - self.model_fields_set}
         return self.model_copy(update=given)
+
+    def by_default(self, names: Iterable[str]) -> Self:
+        """These settings with the defaults of those ``names`` that were not given, whatever a file says of them."""
+        left = {name: RunConfig.model_fields[name].get_default() for name in names if name not in self.model_fields_set}
+        return self.model_copy(update=left)
 
     def with_set(self) -> Self:
         """These settings with those of ``--set run.key=value``, by which a key without a flag is given to one run."""

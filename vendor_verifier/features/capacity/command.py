@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _CONFIG = Path("config.yaml")
 _POSITIVE, _AT_LEAST_1 = Number(gt=0), Number(gte=1)
+# What a sweep decides itself, or does not look at.
+_OF_RUNS = "workers suite job bfcl_data bfcl_category repeat request_rate duration arrival ramp_up warmup gate".split()
 _HEAD = "vendor,level,requests,success,TTFT p50 ms,p95 ms,TPS,in flight,per second,F1,schema,lag ms,misses".split(",")
 
 
@@ -65,7 +67,7 @@ def capacity_command(
         max_cost=max_cost,
         retries=0,
     )
-    prepared = prepare(asked, read_environment())
+    prepared = prepare(asked.by_default(_OF_RUNS), read_environment())
     # F1 compares with level 1 here and needs no baseline.
     for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
         warn(warning)

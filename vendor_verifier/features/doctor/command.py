@@ -4,12 +4,13 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
-from vendor_verifier.config.run_config import INPUT, OUTPUT, option, run_options
+from vendor_verifier.config.run_config import INPUT, OUTPUT, RunConfig, option, run_options
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 _CONFIG = Path("config.yaml")
 _SAMPLES = Path(__file__).with_name("samples.jsonl")
+# The settings of runs that say how vendors are asked.
+_OF_VENDORS = set(
+    "model vendor baseline baseline_f1 baseline_repeats vendor_path client connect_timeout idle_timeout temperature "
+    "max_tokens extra_body use_raw_completions tokenizer_model".split()
+)
 _CELLS = {"ok": "ok", "warning": "warning", "failed": "FAILED", "unknown": "–"}
 _VERDICTS = {"usable": "usable", "usable_with_reservations": "reservations", "not_usable": "NOT USABLE"}
 
@@ -41,6 +47,7 @@ def doctor_command(
 
     Two small requests are sent to each vendor. Exit codes: 0 all usable, 1 some departures, 3 one cannot be used.
     """
+    from msgspec import structs
     from msgspec.json import encode, format
 
     from vendor_verifier.config.document import read_environment
@@ -48,6 +55,8 @@ def doctor_command(
     from vendor_verifier.features.doctor.checks import diagnose
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.pipeline.run import run
+    from vendor_verifier.records.plan import Task
+    from vendor_verifier.suites import TRIGGER
 
     with TemporaryDirectory(prefix="doctor-") as folder:
         asked = run_options(
@@ -61,17 +70,19 @@ def doctor_command(
             tokenizer_model=tokenizer_model,
             # Few at a time: the checks must not disturb their own timing.
             vendor_concurrency=4,
-            baseline_repeats=1,
             retries=1,
             timeout=90,
             first_token_timeout=45,
             output_dir=Path(folder) / "run",
         )
-        prepared = prepare(asked, read_environment())
+        prepared = prepare(asked.by_default(RunConfig.model_fields.keys() - _OF_VENDORS), read_environment())
         for warning in prepared.plan.warnings:
-            # Neither is about what was typed.
-            if NO_F1 not in warning and not warning.startswith("baseline_repeats"):
+            # Nothing is compared with a baseline here.
+            if NO_F1 not in warning:
                 warn(warning)
+        # Both samples once, whatever the file says of evaluations.
+        tasks = (Task(TRIGGER, prepared.evaluations[0].dataset.samples),)
+        prepared = replace(prepared, plan=structs.replace(prepared.plan, tasks=tasks, baseline_repeats=1))
         outcome = run(prepared)
         answers = _answers(prepared, outcome)
     if outcome.signal_number is not None:
