@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE # without bytecode every process of the tests compiles the package anew
-.PHONY: demo test test-slow test-world lint docs bench bench-smoke clean
+.PHONY: demo test test-quick test-slow test-world lint docs bench bench-smoke clean
 
 $(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-docs: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -22,7 +22,11 @@ lint: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 	$(BIN)/deptry vendor_verifier vendors
 
-test: lint
+# mypy takes one core for half a minute: the tests begin on the other.
+test: $(VENV)/.installed-test
+	$(MAKE) -j 2 lint test-quick
+
+test-quick: $(VENV)/.installed-test
 	$(BIN)/pytest -n 3 -m 'not slow and not world'
 
 test-slow: $(VENV)/.installed-test
