@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from costs import PATIENCE_S
 from workbench import ONCE, ROOT, Bench, free_port
 
 from vendor_verifier.pipeline.execute import REGION
@@ -99,7 +100,7 @@ def test_the_commands_of_the_files_make_a_run(system: str, bench: Bench) -> None
             running += [start("scheduler"), start("worker")]
             arguments = ("-o", "run", "--quiet", "--history", "none", "--test-file-path", "samples.jsonl")
             running.append(start("run", *arguments))
-            assert running[-1].wait(90) == 0, (bench.folder / "cluster.log").read_text()
+            assert running[-1].wait(PATIENCE_S) == 0, (bench.folder / "cluster.log").read_text()
         finally:
             for process in running:
                 # A nanny and its worker are one group.

@@ -165,8 +165,7 @@ def test_no_secret_in_anything_a_run_produces(
     monkeypatch.chdir(tmp_path)
     run_app([
         "--config-file-path", "config.yaml", "--env-file", "secrets/.env", "--test-file-path", "samples.jsonl",
-        "--set", "run.vendor_path=plugins", "--verbose", "--retries", "0", "--set", "run.first_token_timeout=0.4",
-        "--set", "run.idle_timeout=0.4", "-o", "run", "--history", "history.sqlite",
+        "--set", "run.vendor_path=plugins", "--verbose", "--retries", "0", "-o", "run", "--history", "history.sqlite",
     ])  # fmt: skip
     shutil.rmtree(tmp_path / "secrets")
     out, err = capfd.readouterr()
@@ -191,9 +190,8 @@ def test_no_secret_in_what_other_commands_make_of_a_run(
     configure(tmp_path, address, echoes)
     monkeypatch.chdir(tmp_path)
     asked = ("--config-file-path", "config.yaml", "--env-file", "secrets/.env", "--set", "run.vendor_path=plugins")
-    limits = ("--retries", "0", "--set", "run.first_token_timeout=5", "--test-file-path", "samples.jsonl")
-    run_app(["check", *asked, *limits, "-o", "run", "--verbose", "--json", "--history", "h.sqlite",
-             "--webhook-env", "HOOK", "--notify", "always"])  # fmt: skip
+    run_app(["check", *asked, "--retries", "0", "--test-file-path", "samples.jsonl", "-o", "run", "--verbose", "--json",
+             "--history", "h.sqlite", "--webhook-env", "HOOK", "--notify", "always"])  # fmt: skip
     sample = json.loads((tmp_path / "run" / "samples" / "trigger.jsonl").read_text())["id"]
     for label in echoes:
         run_app(["explain", "run", "--vendor", label, "--sample", sample, "--full"])

@@ -5,8 +5,6 @@ A row of class ``crash`` makes the original raise. Ours is unresolved with a rea
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from adapters import rows, tool_score
 
@@ -16,14 +14,11 @@ ROWS = rows("tool_evaluators.jsonl")
 @pytest.mark.parametrize("tool", ["toolbench", "mcptoolbench", "tool_correctness", "evaluate"])
 def test_contract_rows_give_the_original_result(tool: str) -> None:
     """Every field of the original; ours may have more."""
-    wrong = []
-    for row in ROWS:
-        if (row["tool"], row["class"]) == (tool, "contract"):
-            found = tool_score(row)
-            read = {key: found.get(key) for key in row["result"]}
-            if read != row["result"]:
-                wrong.append(json.dumps({**row, "read": read}, ensure_ascii=False))
-    assert wrong == []
+    rows = [row for row in ROWS if (row["tool"], row["class"]) == (tool, "contract")]
+    found = [(row, tool_score(row)) for row in rows]
+    read = [(row, {key: score.get(key) for key in row["result"]}) for row, score in found]
+    assert rows
+    assert [(row, result) for row, result in read if result != row["result"]] == []
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["class"] == "crash"], ids=lambda row: str(row)[:50])

@@ -14,8 +14,8 @@ from workbench import Bench, simulated
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.store import RunFolder
 
-STOPPED_S = 3.0
-LIMITS = ("--timeout", "2", "--set", "run.first_token_timeout=1", "--set", "run.idle_timeout=1")
+STOPPED_S = 5.0
+LIMITS = ("--timeout", "4", "--set", "run.first_token_timeout=3", "--set", "run.idle_timeout=3")
 
 
 @pytest.mark.lateness

@@ -248,9 +248,9 @@ def serving(answer: Callable[[FaultServer, Seen], Script]) -> Iterator[FaultServ
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    started.wait(5)
+    assert started.wait(60)
     try:
         yield server
     finally:
         stop.set()
-        thread.join(5)
+        thread.join(60)

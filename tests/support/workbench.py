@@ -142,7 +142,7 @@ def simulated(speed: float = 10.0) -> Iterator[str]:
             yield process.stdout.readline().removeprefix("simulated vendors at ").strip()
         finally:
             process.terminate()
-            process.wait(timeout=10)
+            process.wait(timeout=PATIENCE_S)
 
 
 def free_port() -> int:

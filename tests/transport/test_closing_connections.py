@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Asked, Ran, ask, entry, run
+from asking import QUICK, Asked, Ran, ask, entry, run
 from certificates import Authority
 from costs import await_that, held_until
 from fault_server import ANSWER, DONE, End, FaultServer, Script, Seen, say, serving, stream, text, whole
 
-from vendor_verifier.records.plan import Limits, RetryRules
+from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.transport.client import FastTransport
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=10)
 NO_RETRY = RetryRules(retries=0)
 WAYS = {"direct": {}, "sdk": {"client": "sdk"}}
 CARRIED = pytest.mark.parametrize("how", WAYS.values(), ids=WAYS)
@@ -38,16 +37,15 @@ def attempts(ran: Ran) -> list[Attempt]:
 
 async def sent_to(server: Any, count: int, concurrency: int = 1, **plan: Any) -> Ran:
     """Ask ``count`` samples once each, without a retry."""
-    plan = {"retry": NO_RETRY, "limits": LIMITS, "request_concurrency": concurrency} | plan
-    return await run([entry(server, "v")], count, **plan)
+    return await run([entry(server, "v")], count, **{"retry": NO_RETRY, "request_concurrency": concurrency} | plan)
 
 
 async def twice(server: FaultServer, between: Callable[[], None] = lambda: None) -> tuple[Asked, Asked]:
     """Two questions over one transport; ``between`` them the loop may stand still."""
-    async with FastTransport(LIMITS) as transport:
-        first = await ask(server.url(), transport, LIMITS)
+    async with FastTransport(QUICK) as transport:
+        first = await ask(server.url(), transport)
         between()
-        return first, await ask(server.url(), transport, LIMITS)
+        return first, await ask(server.url(), transport)
 
 
 # --- nobody fails
@@ -199,4 +197,4 @@ async def test_a_reset_is_no_end_of_an_answer_without_length(end: End, kind: str
     """Such an answer lasts until the connection is closed; half of it before a reset is truncated, not malformed."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
     server.answer = lambda _seen: Script([(0, head + b'{"choices": [{"message": {"content": "on')], end)
-    assert (await ask(server.url(), limits=LIMITS)).kind == kind
+    assert (await ask(server.url())).kind == kind

@@ -7,7 +7,7 @@ import socket
 from base64 import b64encode
 
 import pytest
-from asking import ask, entry, run
+from asking import QUICK, ask, entry, run
 from fault_server import FaultServer
 from made_values import replace
 from workbench import free_port
@@ -15,7 +15,6 @@ from workbench import free_port
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history import check
 from vendor_verifier.features.history.check import CheckResult
-from vendor_verifier.records.plan import Limits
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
 
 
@@ -72,7 +71,6 @@ class SocksServer(ProxyServer):
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 PROXY = "http://user:canary-password@proxy.test:3128"
 SHOWN = "http://proxy.test:3128"
-LIMITS = Limits(total_s=5, connect_s=2, first_token_s=3, idle_s=2)
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +143,7 @@ async def test_a_proxy_with_a_login_lets_who_knows_it_through(
     async with proxy:
         for login in ("user:canary@", "user:canary-false@", ""):
             monkeypatch.setenv("ALL_PROXY", proxy.address(login))
-            made.append(await ask("http://vendor.invalid/v", limits=LIMITS))
+            made.append(await ask("http://vendor.invalid/v"))
     assert [asked.kind for asked in made] == [None, "proxy", "proxy"]
     assert all("all_proxy" in asked.message and "canary" not in asked.message for asked in made[1:])
     assert "check the user name and password in all_proxy" in made[1].message
@@ -160,7 +158,7 @@ async def test_a_proxy_that_does_not_let_us_through_is_nobodys_failure(
 ) -> None:
     """Whatever it refuses with, and where nobody listens or answers: the variable is named."""
     status = refusal if isinstance(refusal, int) else None
-    limits = replace(LIMITS, connect_s=0.1) if refusal == "silent" else LIMITS
+    limits = replace(QUICK, connect_s=0.1) if refusal == "silent" else QUICK
     async with ProxyServer(status) as proxy:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             ports = {"gone": free_port(), "silent": silent.getsockname()[1]}

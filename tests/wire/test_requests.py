@@ -66,10 +66,11 @@ def test_requests_have_the_types_of_the_official_client() -> None:
     """What goes to Responses is what that client's own types say."""
     params = pytest.importorskip("openai.types.responses.response_create_params")
     known = TypeAdapter(params.ResponseCreateParamsStreaming)
-    for row in (row for row in ROWS if row["wire"] == "openai_responses" and "untranslatable" not in row["expected"]):
-        body = row["expected"]["body"]
-        if body["stream"] and set(body) <= set(params.ResponseCreateParamsStreaming.__annotations__):
-            assert set(known.validate_python(body)) == set(body), row["case"]
+    sent = [row["expected"] for row in ROWS if row["wire"] == "openai_responses"]
+    bodies = [each["body"] for each in sent if "untranslatable" not in each and each["body"]["stream"]]
+    bodies = [body for body in bodies if set(body) <= set(params.ResponseCreateParamsStreaming.__annotations__)]
+    assert len(bodies) > 20
+    assert [body for body in bodies if set(known.validate_python(body)) != set(body)] == []
 
 
 @pytest.mark.parametrize("wire", ALL)
