@@ -161,6 +161,13 @@ def test_times_are_taken_and_zero_is_not_measured() -> None:
         ({"error": "peer closed connection without sending complete message body"}, "truncated", None),
         ({"error_type": "ReadError", "error_message": ""}, "connection_reset", None),
         ({"error": {"message": "no money", "code": "insufficient_quota"}}, "no_credit", 402),
+        (
+            {"error_type": "RateLimitError", "error_message": "Error code: 429 - {'code': 'insufficient_quota'}"},
+            "no_credit",
+            429,
+        ),
+        ({"status_code": 429, "error": {"message": "m", "code": "insufficient_quota"}}, "no_credit", 429),
+        ({"error": "Error code: 400 - {'error': {'message': 'API key not valid.'}}"}, "auth", 400),
         ({"status_code": 503, "error": "down"}, "overloaded", 503),
         ({"error": "HTTP 502: Bad Gateway"}, "http_5xx", 502),
         ({"error_type": "JSONDecodeError", "error_message": "Expecting value"}, "not_an_api_response", None),

@@ -49,6 +49,7 @@ def test_never_after_a_token(kind: FailureKind, status: int | None, token: int) 
     ("kind", "status", "stops"),
     [
         ("auth", 401, True), ("no_credit", 402, True), ("auth", 400, True), ("auth", 403, False),
+        ("no_credit", 403, True), ("no_credit", 429, True),
         ("moderation", 403, False), ("api_error_in_200", 401, True), ("api_error_in_200", 402, True),
         ("api_error_in_200", 403, False), ("rate_limited", 429, False), ("http_5xx", 500, False),
     ],

@@ -29,10 +29,22 @@ NOW = datetime(2026, 11, 21, 7, 0, 0, tzinfo=UTC)
         (400, "The input token count exceeds the maximum number of tokens allowed", "too_large"),
         (400, "Invalid schema for function 'f'", "bad_request"), (422, "no context was given", "unprocessable"),
         (400, "max_tokens must be at most 4096", "bad_request"),
+        (400, "`max_tokens` must be less than `8192`, the maximum value for `max_tokens`", "bad_request"),
+        (400, "400 API key not valid. Please pass a valid API key.", "auth"),
+        (400, "Incorrect API key provided: sk***. You can obtain an API key from https://console.x.ai.", "auth"),
+        (400, "Your credit balance is too low to access the Anthropic API.", "no_credit"),
+        (403, "Insufficient balance", "no_credit"),
+        (429, "insufficient_quota You exceeded your current quota", "no_credit"),
+        (429, "exceeded_current_quota_error Your account is suspended due to insufficient balance", "no_credit"),
+        (429, "You exceeded your current quota, please check your plan and billing details.", "rate_limited"),
+        (429, "insufficient_quota You exceeded your current quota. See error-code#token-limit", "rate_limited"),
+        (429, "Rate limit reached: insufficient quota of requests", "rate_limited"),
+        (500, "Incorrect API key provided", "http_5xx"),
+        (400, "no field 'x' in: " + "q" * 500 + "invalid api key", "bad_request"),
     ],
 )  # fmt: skip
 def test_kind_of_status(status: int, words: str, kind: str) -> None:
-    """Every status has its kind; a 403 may be about the prompt, and a 400 about its length."""
+    """Every status has its kind; words tell of a prompt, a key or an empty account, and none in a repeated question."""
     assert kind_of_status(status, words) == kind
 
 
@@ -48,6 +60,11 @@ def test_kind_of_status(status: int, words: str, kind: str) -> None:
 def test_messages(body: bytes, message: str) -> None:
     """The message is the body's own, whatever its shape, and can be written."""
     assert http_failure(400, {}, body, NOW).message == message
+
+
+def test_a_code_tells_of_an_empty_account() -> None:
+    body = b'{"error": {"message": "You exceeded your current quota.", "code": "insufficient_quota"}}'
+    assert http_failure(429, {}, body, NOW).kind == "no_credit"
 
 
 def test_message_and_code_are_capped() -> None:

@@ -68,7 +68,7 @@ def test_fields_make_events(body: bytes, events: list[SseEvent]) -> None:
     [
         ([b"data: 1\n\n", b"data: " + b"x" * 100, b"\n\ndata: 2\n\n"], ["1"]),
         *(([field + b"x" * 100 + b"\ndata: 1\n\n"], []) for field in (b"event: ", b": ", b"id: ")),
-        ([b"data: 12345678\n" * 20 + b"\n"], []),
+        ([b"data: 12345678\n" * 20 + b"\n", b"data: 2\n\n"], []),
     ],
 )
 def test_a_line_or_event_beyond_the_cap_stops_the_decoder(chunks: list[bytes], kept: list[str]) -> None:

@@ -38,7 +38,7 @@ from vendor_verifier.records.sample import Sample, Source, content_digest, numbe
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.text import counted
 from vendor_verifier.wire.base import json_bytes
-from vendor_verifier.wire.errors import kind_of_status, read_fault
+from vendor_verifier.wire.errors import BAD_KEY, NO_CREDIT, kind_of_status, read_fault
 from vendor_verifier.wire.openai_chat import OpenAIChatReader
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text
@@ -67,8 +67,8 @@ _WORDS: Sequence[tuple[str, FailureKind, Phase]] = (
     (r"protocolerror", "protocol", "stream"),
     (r"rate.?limit|too many requests|quota exceeded", "rate_limited", "headers"),
     (r"overloaded|service unavailable", "overloaded", "headers"),
-    (r"insufficient.?(quota|balance|credit)", "no_credit", "headers"),
-    (r"(invalid|incorrect).{0,20}api.?key|unauthorized", "auth", "headers"),
+    (NO_CREDIT, "no_credit", "headers"),
+    (f"{BAD_KEY}|unauthorized", "auth", "headers"),
     (r"connection ?error|connecterror|all connection attempts failed", "connect", "connect"),
     (r"jsondecodeerror|expecting value|<html|<!doctype", "not_an_api_response", "parse"),
 )
@@ -94,7 +94,8 @@ def _failure(response: object) -> Failure:
         status = int(found[1])
     status = status or _STATUS_OF_TYPE.get(error_type) or (fault.status if fault else None)
     if status is not None:
-        return Failure.of(kind_of_status(status, message), text, status, phase="headers")
+        words = f"{fault.code} {message}" if fault else message
+        return Failure.of(kind_of_status(status, words), text, status, phase="headers")
     for words, kind, phase in _WORDS:
         if re.search(words, f"{error_type} {message}", re.IGNORECASE):
             return Failure.of(kind, text, phase=phase)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -31,15 +30,12 @@ from vendor_verifier.wire.payload import (
 from vendor_verifier.wire.sse import SseEvent
 
 _METHOD = ":streamGenerateContent"
-_WHOLE_METHOD = ":generateContent"
 
 
-@lru_cache(maxsize=256)
 def join_url(base_url: str, path: str) -> str:
-    """``base_url`` plus ``path``, unless the base already is the full address; a query stays at the end."""
-    base, question, query = base_url.partition("?")
-    base = base.rstrip("/")
-    return (base if base.endswith(path) else base + path) + question + query
+    """``base_url`` plus ``path``, unless the base already is the full address."""
+    base = base_url.rstrip("/")
+    return base if base.endswith(path) else base + path
 
 
 def messages_url(base_url: str) -> str:
@@ -62,9 +58,7 @@ def stream_url(base_url: str, model_id: str) -> str:
 
 def whole_url(base_url: str, model_id: str) -> str:
     """The address of a model for an answer in one piece."""
-    head, _, query = stream_url(base_url, model_id).partition(_METHOD)
-    kept = [word for word in query.removeprefix("?").split("&") if word not in ("", "alt=sse")]
-    return head + _WHOLE_METHOD + ("?" + "&".join(kept) if kept else "")
+    return stream_url(base_url, model_id).partition(_METHOD)[0] + ":generateContent"
 
 
 class Reader(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -96,15 +96,21 @@ def status_of(code: object) -> int | None:
     return None
 
 
-_MODERATION = re.compile(r"moderat|flagged|guardrail|content.?policy|sensitive|safety", re.IGNORECASE)
-# A question longer than the model takes; vendors say so under several statuses.
-_TOO_LONG = re.compile(
-    r"context.{0,20}(length|window|limit|exceed)|(length|window|exceed).{0,20}context|maximum.{0,20}tokens"
-    r"|(prompt|input) is too long|too many (input )?tokens",
-    re.IGNORECASE,
+BAD_KEY = r"(invalid|incorrect)[ _]api[ _]key|api[ _]key[ _](not valid|invalid|expired)"
+NO_CREDIT = r"insufficient[ _](quota|balance|credit|funds)|credit balance is too low|exceeded_current_quota|arrearage"
+# Words that say more of a refusal than its status: the statuses under which they count, and what they mean. The first
+# that are found count. Alibaba's rate limits come with the code and the words of an empty account.
+_WORDS: Sequence[tuple[tuple[int, ...], str, FailureKind]] = (
+    ((403,), r"moderat|flagged|guardrail|content.?policy|sensitive|safety", "moderation"),
+    ((400, 403), BAD_KEY, "auth"),
+    ((429,), r"token-limit|allocated quota|rate limit|per (second|minute|day)", "rate_limited"),
+    ((400, 403, 429), NO_CREDIT, "no_credit"),
+    # A question longer than the model takes.
+    ((400, 422), r"context.{0,20}(length|window|limit|exceed)|(length|window|exceed).{0,20}context", "too_large"),
+    ((400, 422), r"maximum.{0,20}\btokens|(prompt|input) is too long|too many (input )?tokens", "too_large"),
 )
-# So much of a refusal is looked through for such words: all of it, as large as it may be, takes 4 ms and more.
-_TELLING = 8 * 1024
+# So many characters of a refusal are looked through for them; some vendors repeat the question further on.
+_TELLING = 500
 # What vendors, and the clouds and gateways before them, call the number of a request; the first that is there counts.
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "x-ms-request-id")
 _MAX_REQUEST_ID = 200
@@ -114,13 +120,11 @@ _REMAINING = "x-ratelimit-remaining-"
 _SECONDS_PER = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def kind_of_status(status: int, message: str = "") -> FailureKind:
-    """The failure kind of a status; a 403 that speaks of moderation is about the prompt, not the key, and a 400 or 422
-    that speaks of the context's length about the question's size."""
-    if status == 403 and _MODERATION.search(message):
-        return "moderation"
-    if status in (400, 422) and _TOO_LONG.search(message):
-        return "too_large"
+def kind_of_status(status: int, words: str = "") -> FailureKind:
+    """The kind of failure that a status means with the code and message in ``words``."""
+    for statuses, telling, kind in _WORDS:
+        if status in statuses and re.search(telling, words[:_TELLING], re.IGNORECASE):
+            return kind
     return failures.kind_of_status(status)
 
 
@@ -129,7 +133,7 @@ def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_
     message, code = _body_message(body)
     if 300 <= status < 400:
         message = f"redirect to {headers.get('location', '(no location)')} not followed"
-    kind, wait_s = kind_of_status(status, message[:_TELLING]), retry_after_s(headers, received_at)
+    kind, wait_s = kind_of_status(status, f"{code} {message}"), retry_after_s(headers, received_at)
     return Failure.of(kind, message, status, phase="headers", code=code, retry_after_s=wait_s)
 
 

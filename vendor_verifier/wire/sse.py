@@ -81,7 +81,7 @@ class SseDecoder:
             # What is still to come of the line is read as a comment.
             self._line[:] = b":"
         is_pending = self._line or self._after_cr or self._name or self._is_skipping or self._data is not None
-        self._is_between_events = not is_pending
+        self._is_between_events = not (is_pending or self.overflow)
 
     def close(self) -> Iterator[SseEvent]:
         """Yield what an ended stream left unterminated."""
