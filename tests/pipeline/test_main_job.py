@@ -89,7 +89,7 @@ def test_resuming_with_another_plan_is_refused(
     bench.samples(samples)
     code, _, err = bench(*bench.words(finished.folder / "runs" / "mine", *ONCE, "--incremental"))
     assert code == 2
-    assert "was made otherwise: " in err
+    assert "was made with other settings: " in err
     assert [each for each in words if each not in err] == []
 
 

@@ -150,7 +150,7 @@ def _exit_code(outcome: "RunOutcome", meant_to_fail: Collection[str], *, can_go_
     for _, words in unfinished:
         say(f"incomplete: {plain(words, MAX_SENTENCE)}")
     if outcome.limit is not None:
-        say(f"incomplete: {outcome.limit}" + ("; go on with --incremental" if can_go_on else ""))
+        say(f"incomplete: {outcome.limit}" + ("; resume it with --incremental" if can_go_on else ""))
     # What is proven of a run that is not whole stays proven.
     if (code := gates_exit_code(outcome.report)) != EXIT_OK:
         return code

@@ -165,7 +165,7 @@ def _load_shape(options: RunOptions, document: Document) -> LoadShape:
         words = "decides how often samples are asked; leave out --repeat"
         document.problems.append(Problem(words, key="--duration"))
     if options.duration is not None and options.incremental:
-        words = "such a run is one stretch of time and cannot be gone on with; start a new one"
+        words = "a run that lasts a stated time cannot be resumed; start a new one"
         document.problems.append(Problem(words, key="--duration"))
     return LoadShape(
         request_rate=options.request_rate,

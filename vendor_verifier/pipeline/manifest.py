@@ -81,7 +81,7 @@ _MAX_SHOWN = 3
 def begun(folder: RunFolder, prepared: Prepared) -> Manifest:
     """The manifest of a new run, written into its folder with the samples."""
     if folder.manifest_file.exists():
-        raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
+        raise RunFolderError(f"{folder.path} already holds a run; add --incremental to resume it, or name another")
     manifest = _new_manifest(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", prepared)
     samples = {
         task.suite: map(redacted_sample, task.samples) if hides(prepared.plan, task.suite) else task.samples
@@ -186,14 +186,13 @@ def _refuse_other_plan(folder: RunFolder, stored: Manifest, now: Manifest) -> No
     """Check that a run may be resumed as ``now`` plans it; pace and timeouts may differ."""
     if stored.is_by_doing:
         raise RunFolderError(
-            f"{folder.path} lasted a stated time: it is one stretch of time and cannot be gone "
-            "on with; start a new run with another --output-dir"
+            f"{folder.path} lasted a stated time, so it cannot be resumed; start a new run with another --output-dir"
         )
     if differences := list(_differences(_asked(stored), _asked(now))):
         more = len(differences) - _MAX_SHOWN
         shown = "; ".join(differences[:_MAX_SHOWN]) + (f"; and {more} more" if more > 0 else "")
         raise RunFolderError(
-            f"{folder.path} was made otherwise: {shown}. Resume with the same configuration, samples and flags, or "
+            f"{folder.path} was made with other settings: {shown}. Resume with the same configuration, samples and flags, or "
             "start a new run with another --output-dir"
         )
 

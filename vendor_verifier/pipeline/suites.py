@@ -142,7 +142,7 @@ def rejudged(manifest: Manifest, options: RunOptions) -> Manifest:
     if not options.set and not any(options.suite_flags()):
         return manifest
     if manifest.redacted:
-        words = "the run is stored with `redact_content`, so no answer is there to be judged otherwise"
+        words = "the run is stored with `redact_content`, so its answers cannot be judged again"
         raise ProblemsError([Problem(words, key="--set")])
     stored = {task.suite: task.options for task in manifest.tasks}
     stated = stated_options(manifest.suites, stored, options)
@@ -158,7 +158,7 @@ def refuse_options_of_asking(stated: Mapping[str, SuiteOptions]) -> None:
         judges = each.kind.judges_by
         for name in sorted(each.typed.difference(judges)):
             able = f"; {suite} is judged by {listed(judges)}" if judges else ""
-            words = f"decides what is asked, and answers that are there are not asked again{able}"
+            words = f"decides what is asked, and stored answers are not asked again{able}"
             problems.append(each.problem(name, words))
     if problems:
         raise ProblemsError(problems)
