@@ -187,7 +187,7 @@ def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     money = "unknown price"
     if foreseen.unpriced < len(foreseen.entries):
         more = f" and {counted(foreseen.unpriced, 'vendor')} without a known price" if foreseen.unpriced else ""
-        money = f"about {usd(foreseen.cost_usd)}{more}" if foreseen.cost_usd else "free"
+        money = (f"about {usd(foreseen.cost_usd)}" if foreseen.cost_usd else "free") + more
     requests = counted(f"{foreseen.requests:,}", "request")
     yield f"total: {requests}, up to {foreseen.retries} retries each, about {_duration(foreseen.duration_s)}, {money}"
     if foreseen.max_requests is not None:

@@ -192,8 +192,8 @@ def _refuse_other_plan(folder: RunFolder, stored: Manifest, now: Manifest) -> No
         more = len(differences) - _MAX_SHOWN
         shown = "; ".join(differences[:_MAX_SHOWN]) + (f"; and {more} more" if more > 0 else "")
         raise RunFolderError(
-            f"{folder.path} was made with other settings: {shown}. Resume with the same configuration, samples and flags, or "
-            "start a new run with another --output-dir"
+            f"{folder.path} was made with other settings: {shown}. Resume with the same configuration, samples and "
+            "flags, or start a new run with another --output-dir"
         )
 
 
