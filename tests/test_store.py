@@ -82,16 +82,6 @@ def test_unreadable_lines_say_why(line: bytes, words: str) -> None:
         decode_record(line)
 
 
-def test_bad_lines_are_told_by_number_and_the_others_read(folder: RunFolder) -> None:
-    """A newer or broken line in the middle costs itself alone."""
-    newer = VERSION_1.replace(b'"schema":1', b'"schema":2')
-    folder.records_file.write_bytes(VERSION_1 + b"oops\n" + newer + VERSION_1)
-    told: list[tuple[str, str]] = []
-    assert len(list(folder.read_records(lambda line, reason: told.append((line, reason))))) == 2
-    assert [line for line, _ in told] == ["records.jsonl:2", "records.jsonl:3"]
-    assert "record schema 2" in told[1][1]
-
-
 # --- samples and manifest
 
 JSON = st.recursive(
@@ -132,17 +122,6 @@ def test_the_manifest_comes_back(folder: RunFolder) -> None:
     folder.write_manifest(written)
     assert folder.read_manifest() == written
     assert json.loads(folder.manifest_file.read_text(encoding="utf-8"))["warnings"] == ["é \u2028"]
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(None, "not a run folder"), ("{", "damaged"), ("[]", "no run of this tool"), ("\ud800", "damaged")],
-)
-def test_a_broken_manifest_is_an_error_of_the_folder(folder: RunFolder, content: str | None, words: str) -> None:
-    if content is not None:
-        folder.manifest_file.write_bytes(content.encode(errors="surrogatepass"))
-    with pytest.raises(RunFolderError, match=words):
-        folder.read_manifest()
 
 
 # --- files

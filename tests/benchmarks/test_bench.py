@@ -24,22 +24,6 @@ def test_ratio_compares_within_a_round() -> None:
     assert bench.ratio(ours, theirs) == pytest.approx(2.0)
 
 
-def test_every_other_round_goes_backwards() -> None:
-    """What drifts with time meets the first and the last."""
-    order: list[str] = []
-
-    def measure(name: str) -> bench.Measure:
-        def one() -> Cost:
-            order.append(name)
-            return Cost(ord(name), 1.0, 50.0)
-
-        return one
-
-    found = bench.turns([measure(name) for name in "abc"], 2)
-    assert "".join(order) == "abccba"
-    assert [[chr(int(one.cpu_s)) for one in costs] for costs in found] == [["a", "a"], ["b", "b"], ["c", "c"]]
-
-
 def test_clock_errors() -> None:
     """TTFT is held against the time from the request's arrival to the first piece, gaps against the written ones."""
     on_time = clock.Times(200_000_000, [10_000_000] * 2, [200_000_000, 210_000_000, 220_000_000], 0)

@@ -60,6 +60,7 @@ RECORDS = [
     ("turns.0.attempts.0.response.usage.input", 10**30, "at `$.turns[0].attempts[0].response.usage.input`"),
     ("turns.0.attempts.0.timing.end_ns", -(10**300), "at `$.turns[0].attempts[0].timing.end_ns`"),
     ("turns.0.attempts.0.response.text", 7, "Expected `str`, got `int`"),
+    ("schema", 99, "record schema 99 is not"),
 ]
 
 
