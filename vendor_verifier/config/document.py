@@ -172,22 +172,21 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers = {}  # noqa: RUF012
 
 
-_NUMBER = r"[-+]?(?:\.(?:inf|nan)|(?:0|[1-9][0-9]*)\.[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?"
-for _kind, _pattern in (
-    ("merge", "<<"),
-    ("null", "~|null|"),
-    ("bool", "yes|no|true|false|on|off"),
-    ("int", "[-+]?(?:0|[1-9][0-9]*)"),
-    ("float", _NUMBER + "|(?:0|[1-9][0-9]*)e[-+]?[0-9]+)"),
-):
-    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(f"^(?:{_pattern})$", re.IGNORECASE), None)
-_CONSTRUCTED: Mapping[str, Callable[[str], Any]] = {
-    "null": lambda _text: None,
-    "bool": lambda text: text.lower() in ("yes", "true", "on"),
-    "int": int,
-    "float": float,
-    "str": str,
+_FLOAT = (
+    r"[-+]?(?:\.(?:inf|nan)|(?:0|[1-9][0-9]*)\.[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?"
+    r"|(?:0|[1-9][0-9]*)e[-+]?[0-9]+)"
+)
+# By kind of a plain scalar, how it is written and what it becomes.
+_SCALARS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "merge": ("<<", str),
+    "null": ("~|null|", lambda _text: None),
+    "bool": ("yes|no|true|false|on|off", lambda text: text.lower() in ("yes", "true", "on")),
+    "int": ("[-+]?(?:0|[1-9][0-9]*)", int),
+    "float": (_FLOAT, float),
+    "str": (".+", str),
 }
+for _kind, (_pattern, _) in _SCALARS.items():
+    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(f"^(?:{_pattern})$", re.IGNORECASE), None)
 
 
 def compose(text: str, file: Path) -> yaml.Node | None:
@@ -244,11 +243,11 @@ class _Reader(Document):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*path, place)) for place, item in enumerate(node.value)]
-        construct = _CONSTRUCTED.get(str(node.tag).removeprefix(_TAG))
-        if construct is None:
+        kind = str(node.tag).removeprefix(_TAG)
+        if kind not in _SCALARS:
             raise refusal(self.file, "YAML tags are not read; remove the tag and quote the value", line, path)
         try:
-            value = construct(node.value)
+            value = _SCALARS[kind][1](node.value)
         except ValueError:
             value = math.inf
         if isinstance(value, (int, float)) and not abs(value) <= 2**63:

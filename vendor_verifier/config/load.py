@@ -99,6 +99,7 @@ def load_config(
         # Without these settings the rest of the file would seem wrong, too.
         raise document.error()
     options = options.over(top.run or RunConfig())
+    selected = _select(written, [name for name in content if name not in RESERVED], options, document)
     load = _load_shape(options, document)
     suites: dict[str, SuiteOptions] = {}
     places = {key_text(path): document.place(path) for path in document.lines if path[:1] == ("suites",)}
@@ -106,7 +107,6 @@ def load_config(
         suites = stated_options(options.suites, top.suites or {}, options, places)
     except ProblemsError as error:
         document.problems += error.problems
-    selected = _select(written, [name for name in content if name not in RESERVED], options, document)
     score = _score_request(content, options, document)
     registry = find_vendors(options.vendor_path) if registry is None else registry
     defaults = top.defaults or Settings()
