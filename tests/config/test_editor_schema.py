@@ -14,7 +14,7 @@ from vendor_verifier.config.load import load_config
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry, json_schema
 from vendor_verifier.errors import ConfigError
-from vendor_verifier.registry import find_vendors
+from vendor_verifier.registry import Registry
 
 SCHEMA = jsonschema_rs.validator_for(json_schema())
 VALUES = (None, True, 1, -1, 1.5, 10**7, "x", "", [], {"a": "b"}, {"input": 1}, {"currency": "usd"}, ["f1 >= 0.5"])
@@ -38,10 +38,9 @@ def documents() -> Iterator[tuple[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Any, str | None, bool]]:
+def verdicts(tmp_path_factory: pytest.TempPathFactory, registry: Registry) -> list[tuple[str, Any, str | None, bool]]:
     """Where, document, why the loader refused it, whether the schema takes it."""
     path: Path = tmp_path_factory.mktemp("schema") / "config.yaml"
-    registry = find_vendors(())
     found = []
     for where, document in documents():
         path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
