@@ -155,13 +155,16 @@ def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(stored: Bench, option
 
 
 def test_the_last_judgement_counts(stored: Bench) -> None:
-    """In the file of results, too; the usual options give again what the run gave."""
+    """In the file of results, too; the usual options give again what the run gave. It stays when the run is resumed."""
     before = _values(stored, "run")
     for threshold, succeeded in (("0", {True}), ("0.5", {True, False})):
         words = ("--set", f"tool_correctness.threshold={threshold}", "--history", "none")
         assert stored("score", "run", *words)[0] == 0
         assert {task["success"] for task in tasks() if "success" in task} == succeeded
     assert _values(stored, "run") == before
+    for words, threshold in (((), "0.5"), (("--set", "tool_correctness.threshold=1"), "1")):
+        assert stored.run(*SUITES, "-n", "8", *words, "--incremental")[0] == 0
+        assert stored.manifest()["tasks"][2]["options"] == {"threshold": threshold}
 
 
 @pytest.mark.parametrize(

@@ -92,15 +92,18 @@ def begun(folder: RunFolder, prepared: Prepared) -> Manifest:
 
 
 def resumed(folder: RunFolder, prepared: Prepared) -> Manifest:
-    """The manifest of the run to resume, with the gates and SLOs that are stated now."""
+    """The manifest of the run to resume, with the gates, SLOs and options of judging that are stated now."""
     score, manifest = prepared.configuration.score, folder.read_manifest()
-    _refuse_other_plan(folder, manifest, _new_manifest(manifest.run, prepared))
+    now = _new_manifest(manifest.run, prepared)
+    _refuse_other_plan(folder, manifest, now)
+    stated = {task.suite: task.options for task in now.tasks}
+    tasks = [structs.replace(task, options={**task.options, **stated[task.suite]}) for task in manifest.tasks]
     kept = manifest.score
     if score.gates or score.model_gates:
         kept = structs.replace(kept, gates=score.gates, model_gates=score.model_gates)
     if score.slos:
         kept = structs.replace(kept, slos=score.slos)
-    return structs.replace(manifest, status="running", score=kept)
+    return structs.replace(manifest, status="running", score=kept, tasks=tasks)
 
 
 def _new_manifest(run: str, prepared: Prepared) -> Manifest:
@@ -207,7 +210,12 @@ def _asked(manifest: Manifest) -> dict[str, dict[str, Any]]:
         "redact_content": manifest.redacted,
         "load": str(settings.load or StoredLoad()),
     }
-    suites = {f"suite {task.suite}": {"samples": task.asked, "options": task.options} for task in manifest.tasks}
+    suites = {}
+    for task in manifest.tasks:
+        kind = suite_kind(task.suite)
+        judges = () if kind is None else kind.judges_by
+        options = {name: value for name, value in task.options.items() if name not in judges}
+        suites[f"suite {task.suite}"] = {"samples": task.asked, "options": options}
     entries = {
         f"{entry.model} / {entry.label}": {name: getattr(entry, name) for name in _ASKED} for entry in manifest.entries
     }
