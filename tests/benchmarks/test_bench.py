@@ -1,4 +1,4 @@
-"""The benchmarks' arithmetic, their turns, and a short run of the command."""
+"""The benchmarks' arithmetic, and a short run of the command."""
 
 from __future__ import annotations
 

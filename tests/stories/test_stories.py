@@ -27,7 +27,7 @@ from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import RetryRules, Task
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Record, TurnRecord
 from vendor_verifier.records.request import Endpoint, Turn
-from vendor_verifier.records.results import Choice, ModelResult
+from vendor_verifier.records.results import ModelResult
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.run.conversation import should_retry, stops_vendor
@@ -146,20 +146,15 @@ def run_folder(
 
 
 CITY = {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7}}
-WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "parameters": {"type": "object", "properties": CITY, "required": ["city", "days"]},
-    },
-}
-CLOCK = {"type": "function", "function": {"name": "clock_now", "parameters": {"type": "object", "properties": {}}}}
+WEATHER = {"name": "get_weather", "parameters": {"type": "object", "properties": CITY, "required": ["city", "days"]}}
+CLOCK = {"name": "clock_now", "parameters": {"type": "object", "properties": {}}}
+TOOLS = tuple({"type": "function", "function": function} for function in (WEATHER, CLOCK))
 
 
 def questions(count: int) -> list[Sample]:
     """Questions of different lengths about weather and time."""
     texts = (f"How is the weather in town {number}? {'Please. ' * (number % 40)}" for number in range(count))
-    turns = (Turn(({"role": "user", "content": text},), (WEATHER, CLOCK)) for text in texts)
+    turns = (Turn(({"role": "user", "content": text},), TOOLS) for text in texts)
     return [Sample(f"s{number}", turn) for number, turn in enumerate(turns)]
 
 
@@ -211,10 +206,6 @@ def of(scored: ScoredRun) -> ModelResult:
     return model
 
 
-def choice(scored: ScoredRun) -> Choice:
-    return of(scored).choice
-
-
 def words(scored: ScoredRun) -> dict[str, str]:
     return {label: vendor.verdict.status for label, vendor in of(scored).vendors.items()}
 
@@ -229,19 +220,14 @@ def test_one_vendor_with_a_baseline(persona: str) -> None:
     if facet is not None:
         assert vendor.verdict.facets[facet].status == status  # type: ignore[index]
     assert of(scored).vendors["official"].verdict.status == "reference"
-    assert (choice(scored).kind == "recommended") == (persona == "faithful")
+    assert (of(scored).choice.kind == "recommended") == (persona == "faithful")
 
 
 @pytest.mark.parametrize(
     ("personas", "samples", "kind", "labels"),
     [
-        # So many rivals need more samples than the default.
-        (
-            ("faithful", "quantised", "padded", "substitute", "slow", "down", "bursty"),
-            900,
-            "recommended",
-            ("faithful",),
-        ),
+        # Six rivals need more samples than the default.
+        (("faithful", *"quantised padded substitute slow down bursty".split()), 900, "recommended", ("faithful",)),
         (("two=faithful", "one=faithful", "slow", "cutter"), 315, "recommended", ("one", "two")),
         (("substitute", "padded", "text-leaker"), 315, "none", ()),
         (("faithful",), 60, "undecided", ("faithful",)),
@@ -251,7 +237,7 @@ def test_the_first_line_names_the_honest(
     personas: tuple[str, ...], samples: int, kind: str, labels: tuple[str, ...]
 ) -> None:
     """Alone, or in alphabetical order; nobody among frauds, whoever leads in IRF, and nobody for few samples."""
-    found = choice(played(*personas, samples=samples))
+    found = of(played(*personas, samples=samples)).choice
     assert (found.kind, found.labels) == (kind, labels)
 
 
@@ -261,21 +247,21 @@ def test_an_evaluation_alone(suite: str) -> None:
     scored = played("one=faithful", "two=faithful", "substitute", repeats=1, suite=suite)
     assert words(scored)["substitute"] == "differs"
     assert words(scored)["one"] == words(scored)["two"] != "differs"
-    assert suite in choice(scored).text
+    assert suite in of(scored).choice.text
 
 
 def test_nobody_answers() -> None:
     """All are down, the baseline included."""
     scored = played("down", "also-down=down", baseline="down")
-    assert choice(scored).kind in ("nobody_answered", "none", "undecided")
+    assert of(scored).choice.kind in ("nobody_answered", "none", "undecided")
 
 
 def test_a_dead_baseline_leaves_the_others_untested() -> None:
     """Of a vendor that answers well nothing more can be said."""
     scored = played("faithful", "down", baseline="down")
     assert words(scored)["faithful"] == "not_tested"
-    assert choice(scored).kind == "none"
-    assert choice(scored).text.startswith("The baseline ")
+    assert of(scored).choice.kind == "none"
+    assert of(scored).choice.text.startswith("The baseline ")
 
 
 def test_without_a_baseline_only_facts_are_judged() -> None:
@@ -283,4 +269,4 @@ def test_without_a_baseline_only_facts_are_judged() -> None:
     scored = played("faithful", "substitute", "padded", "cutter", baseline=None)
     assert words(scored)["faithful"] == words(scored)["padded"] == "not_tested"
     assert words(scored)["substitute"] == "differs"
-    assert choice(scored).kind != "recommended"
+    assert of(scored).choice.kind != "recommended"

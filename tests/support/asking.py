@@ -16,7 +16,7 @@ from vendor_verifier.records.request import Endpoint, ToolRunner, Turn
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES
-from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.run.local import run_local
 from vendor_verifier.run.queue import Part, Target, WorkQueue
 from vendor_verifier.suites import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
@@ -116,8 +116,10 @@ def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) ->
 
 @dataclass
 class Ran:
+    """The records of a run, and its :class:`RunEnd` when it is over."""
+
     records: list[Record] = field(default_factory=list)
-    end: RunEnd | None = None
+    end: Any = None
 
     def of(self, label: str) -> list[Record]:
         return [record for record in self.records if record.label == label]

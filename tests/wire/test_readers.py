@@ -113,7 +113,9 @@ def test_what_a_host_sends_is_read_as_it_is_meant(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("wire", ALL)
 def test_the_meter_sees_the_first_token_where_the_reader_does(wire: str) -> None:
     """A time limit for the first token is met by the same event as the record's first token."""
-    for row in (row for row in ROWS if row["wire"] == wire and "events" in row):
+    rows = [row for row in ROWS if row["wire"] == wire and "events" in row]
+    assert rows
+    for row in rows:
         meter, chunks = ProgressMeter(ALL[wire].reader()), [bytes_of([event]) for event in row["events"]]
         met = [number for number, chunk in enumerate(chunks) if meter.feed(chunk) is not None and meter.has_token]
         timing, _, _ = read(wire, chunks, tools=row.get("tools", ()), apart_ns=1)
