@@ -23,25 +23,25 @@ def meter() -> ProgressMeter:
     return ProgressMeter(OpenAIChatReader())
 
 
-def after_token() -> ProgressMeter:
-    started = meter()
-    started.feed(TOKEN)
-    assert started.has_token
-    return started
-
-
-def test_noise_is_neither_token_nor_progress() -> None:
-    """Comments, blank lines, pings and fields without data say nothing, before and after the first token."""
+@pytest.mark.parametrize("is_json", [False, True])
+def test_noise_is_neither_token_nor_progress(is_json: bool) -> None:
+    """Comments, blank lines, pings and fields without data say nothing, before and after the first token, also where
+    the stream comes under another content type."""
     for noise in NOISE:
         fresh = meter()
+        if is_json:
+            fresh.expect_body()
         assert not fresh.feed(noise)
         assert not fresh.has_token
-        assert not after_token().feed(noise)
+        fresh.feed(TOKEN)
+        assert fresh.has_token
+        assert not fresh.feed(noise)
 
 
 def test_a_field_split_over_chunks_is_seen_once() -> None:
     """A data field counts when its name is whole, and dripping bytes of its content do not count again."""
-    dripped = after_token()
+    dripped = meter()
+    dripped.feed(TOKEN)
     seen = [dripped.feed(TOKEN[at : at + 1]) for at in range(len(TOKEN))]
     assert seen.count(True) == 1
     assert seen.index(True) == len(b"data:") - 1

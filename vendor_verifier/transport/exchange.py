@@ -26,7 +26,7 @@ from vendor_verifier.transport.connection import HttpConnection, Origin
 from vendor_verifier.transport.proxies import Proxy
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
-from vendor_verifier.wire.sse import SseDecoder
+from vendor_verifier.wire.sse import STREAM_STARTS, SseDecoder
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
@@ -58,15 +58,17 @@ class ProgressMeter:
         self._is_event_stream = True
 
     def expect_body(self) -> None:
-        """Read the answer as a plain body: any byte that is not white space is progress and a token."""
+        """Read the answer as a plain body, unless it begins like a stream: any byte that is not white space is progress
+        and a token."""
         self._is_event_stream = False
 
     def feed(self, chunk: bytes) -> bool:
         """Take a chunk; True if it is progress."""
-        if not self._is_event_stream:
+        if not self._is_event_stream and (self.has_token or not chunk.lstrip().startswith(STREAM_STARTS)):
             progress = not chunk.isspace() and bool(chunk)
             self.has_token = self.has_token or progress
             return progress
+        self._is_event_stream = True
         if self.has_token and chunk.startswith(_FIELD) and _PING not in chunk:
             # Nearly every chunk: it need not even be held against the end of the one before.
             self._last = chunk

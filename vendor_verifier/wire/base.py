@@ -201,11 +201,16 @@ def chat_usage(usage: Mapping[str, Any]) -> Usage:
         usage.get("prompt_cache_hit_tokens"),
         usage.get("cached_tokens"),
     )
+    told, output = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
+    reasoning = as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+    # xAI counts reasoning apart: it is part of the total alone.
+    if told and output and reasoning and usage.get("total_tokens") == told + output + reasoning:
+        output += reasoning
     return Usage(
-        input=as_count(usage.get("prompt_tokens")),
-        output=as_count(usage.get("completion_tokens")),
+        input=told,
+        output=output,
         cached=next((count for count in map(as_count, cached) if count is not None), None),
-        reasoning=as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        reasoning=reasoning,
         cost_usd=as_amount(usage.get("cost")),
     )
 

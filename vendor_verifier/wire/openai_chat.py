@@ -149,11 +149,11 @@ _NO_CHOICE = _Choice()
 
 def _read_message(message: _Message, answer: Answer, is_whole: bool = False) -> None:
     """Read a delta, or a message that is the whole answer: its calls are numbered by position."""
-    if message.reasoning_content or message.reasoning or message.reasoning_details:
+    content = message.content
+    if message.reasoning_content or message.reasoning or message.reasoning_details or content.__class__ is list:
         reasoning = _reasoning_text(message)
         if reasoning:
             answer.reasoning(reasoning)
-    content = message.content
     if content:
         answer.text(content if content.__class__ is str else _content_text(content))
     if message.refusal:
@@ -203,13 +203,14 @@ def _content_text(content: object) -> str:
 
 def _reasoning_text(message: _Message) -> str:
     """Visible reasoning under whichever of its names carries it; hosts that send two send the same text twice."""
-    details = as_list(message.reasoning_details)
+    details = map(as_dict, as_list(message.reasoning_details))
+    # Mistral's is in parts of the content, which have parts of their own.
+    thinking = (as_dict(part).get("thinking") for part in as_list(message.content))
     return (
         _content_text(message.reasoning_content)
         or _content_text(message.reasoning)
-        or "".join(
-            as_text(as_dict(part).get("text")) or as_text(as_dict(part).get("summary")) or "" for part in details
-        )
+        or "".join(as_text(part.get("text")) or as_text(part.get("summary")) or "" for part in details)
+        or "".join(map(_content_text, thinking))
     )
 
 

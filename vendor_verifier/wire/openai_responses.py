@@ -5,8 +5,8 @@ Reasoning of the history is not replayed, nothing is stored on the vendor's side
 penalties, log probabilities or several choices: such turns are untranslatable.
 
 An answer says the same up to four times: in deltas, in ``.done`` events, in finished items and in the final response.
-Hosts leave out any of them. Texts are read from the deltas, and the final response adds what they lacked. Calls are
-read from all four; arguments that contradict earlier ones are an anomaly.
+Hosts leave out any of them. A part of the text is read from the first that has it, and the final response adds what
+deltas lacked. Calls are read from all four; arguments that contradict earlier ones are an anomaly.
 """
 
 from __future__ import annotations
@@ -153,6 +153,7 @@ class _Call:
     has_name: bool = False
     pieces: list[str] = field(default_factory=list)
     size: int = 0
+    is_object: bool = False
 
     def add(self, piece: str) -> None:
         self.pieces.append(piece)
@@ -160,7 +161,7 @@ class _Call:
 
     def missing(self, whole: str) -> str | None:
         """The rest of ``whole`` behind the pieces so far; ``None`` if it contradicts them. "" adds nothing."""
-        if not whole:
+        if not whole or self.is_object:
             return ""
         if len(whole) < self.size:
             return None
@@ -189,14 +190,14 @@ class _Calls:
         self._by_key.update({key: call for key in keys if key[1] is not None})
         name = None if call.has_name else as_word(item.get("name"))
         given = item.get("arguments")
-        missing: Arguments = given if isinstance(given, dict) else call.missing(as_text(given) or "")
+        missing: Arguments = call.missing(as_text(given) or "")
+        if isinstance(given, dict) and not (call.size or call.is_object):
+            missing, call.is_object = given, True
         if missing is None:
             answer.anomaly("retold_differently")
-        elif missing or known is None or name or isinstance(missing, dict):
-            if isinstance(missing, dict) and call.size:
-                missing = None
+        elif missing or known is None or name:
             answer.call(call.index, call_id or item_id or as_text(item.get("call_id")), name, missing)
-            call.add(missing if isinstance(missing, str) else "{}")
+            call.add(missing if isinstance(missing, str) else "")
         call.has_name = call.has_name or name is not None
 
     def arguments(self, name: str, payload: dict[str, Any], answer: Answer) -> None:
@@ -224,6 +225,7 @@ class _Calls:
 
 
 _TEXT_DELTAS = ("output_text.delta", "refusal.delta", "text.delta")
+_WHOLES = ("output_text.done", "refusal.done", "content_part.done")
 _REASONING_DELTAS = (
     "reasoning_text.delta", "reasoning.delta", "reasoning_summary_text.delta", "reasoning_summary.delta",
 )  # fmt: skip
@@ -236,6 +238,8 @@ class ResponsesReader:
     def __init__(self) -> None:
         self._calls = _Calls()
         self._heard: dict[str, list[str]] = {"message": [], "reasoning": []}
+        # Of "part" and "item" what has begun to be heard.
+        self._told: set[str] = set()
         self._is_complete = False
 
     def read(self, event: SseEvent, answer: Answer) -> None:
@@ -257,11 +261,11 @@ class ResponsesReader:
         elif name.startswith("function_call_arguments."):
             self._calls.arguments(name, payload, answer)
         elif name in ("output_item.added", "output_item.done"):
-            item, is_new = as_dict(payload.get("item")), name == "output_item.added"
-            if item.get("type") == "function_call":
-                self._calls.item(item, payload.get("output_index"), answer, is_new=is_new)
-            elif is_new and item.get("type") not in ("message", "reasoning"):
-                answer.anomaly("unknown_output_item")
+            self._item(payload, answer, is_new=name == "output_item.added")
+        elif name == "content_part.added":
+            self._told.discard("part")
+        elif name in _WHOLES:
+            self._whole("part", [payload.get("part", payload)], answer)
         elif name in ("created", "in_progress", "queued"):
             read_identity(as_dict(payload.get("response")), answer)
         elif name in ("completed", "incomplete", "failed", "cancelled"):
@@ -270,8 +274,28 @@ class ResponsesReader:
         elif name == "error":
             answer.failed(Fault.of(as_text(payload.get("message")) or "error", code=as_text(payload.get("code"))))
 
+    def _item(self, payload: dict[str, Any], answer: Answer, *, is_new: bool) -> None:
+        item = as_dict(payload.get("item"))
+        kind = item.get("type")
+        if kind == "function_call":
+            self._calls.item(item, payload.get("output_index"), answer, is_new=is_new)
+        elif not is_new:
+            self._whole("item", as_list(item.get("content")) if kind == "message" else [], answer)
+        elif kind == "message":
+            self._told.clear()
+        elif kind != "reasoning":
+            answer.anomaly("unknown_output_item")
+
+    def _whole(self, what: str, parts: list[Any], answer: Answer) -> None:
+        """Read the text of a part or an item of which nothing was heard."""
+        if what not in self._told:
+            said = [_words(part) for part in map(as_dict, parts) if part.get("type") != "reasoning_text"]
+            self._say("message", "".join(said), answer)
+
     def _say(self, kind: str, words: str, answer: Answer) -> None:
         self._heard[kind].append(words)
+        if kind == "message" and words:
+            self._told = {"part", "item"}
         say = answer.text if kind == "message" else answer.reasoning
         say(words)
 
@@ -306,12 +330,16 @@ class ResponsesReader:
                 self._calls.item(item, position, answer, is_new=False, fallback=next(earlier, None))
             elif kind in ("reasoning", "message"):
                 parts = map(as_dict, [*as_list(item.get("summary")), *as_list(item.get("content"))])
-                wholes[kind] += [as_text(part.get("text")) or as_text(part.get("refusal")) or "" for part in parts]
+                wholes[kind] += map(_words, parts)
         for kind, pieces in wholes.items():
             whole, heard = "".join(pieces), "".join(self._heard[kind])
             # Of reasoning the stream may have shown the summary alone.
             if whole.startswith(heard) and (kind == "message" or not heard):
                 self._say(kind, whole[len(heard) :], answer)
+
+
+def _words(part: Mapping[str, Any]) -> str:
+    return as_text(part.get("text")) or as_text(part.get("refusal")) or ""
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

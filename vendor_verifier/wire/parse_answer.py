@@ -14,7 +14,7 @@ from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.errors import NO_ANSWER, http_failure, request_id_of
 from vendor_verifier.wire.payload import MAX_BYTES, MAX_VALUES, PayloadError, parse_json
-from vendor_verifier.wire.sse import SseDecoder
+from vendor_verifier.wire.sse import STREAM_STARTS, SseDecoder
 
 Classify = Callable[[int, Mapping[str, str], bytes], Failure | None]
 Outcome = tuple[Timing, Response | None, Failure | None]
@@ -29,9 +29,8 @@ _LONG, _MANY = 256 * 1024, 8 * 1024
 # Between two looks at these bounds.
 _PIECE_BYTES = 32 * 1024
 _UNPACKED = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
-_STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
-_TEXT_STARTS = _STREAM_STARTS + _BODY_STARTS
+_TEXT_STARTS = STREAM_STARTS + _BODY_STARTS
 
 
 def takes_long(exchange: Exchange) -> bool:
@@ -83,7 +82,7 @@ def _read(
         return _timing(exchange), None, stopped
     answer = Answer(getattr(reader, "interpret", None))
     # By the look of the first bytes, else by content type: some hosts send either under the other's type.
-    streamed = head.startswith(_STREAM_STARTS) or (exchange.is_event_stream and not head.startswith(_BODY_STARTS))
+    streamed = head.startswith(STREAM_STARTS) or (exchange.is_event_stream and not head.startswith(_BODY_STARTS))
     if streamed:
         unreadable = _read_stream(exchange, reader, answer)
     else:

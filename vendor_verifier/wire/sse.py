@@ -20,6 +20,7 @@ from vendor_verifier.wire.payload import MAX_BYTES
 
 # A whole body, which comes alone, may be twice as long.
 MAX_LINE_BYTES = MAX_BYTES // 2
+STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BOM = b"\xef\xbb\xbf"
 _CR = 13
 _START, _BETWEEN, _END = b"data: ", "\n\ndata: ", "\n\n"

@@ -3,14 +3,15 @@
 A vendor's index may be missing, negative or 2·10⁹. A piece belongs to
 
 1. the call that was begun under the same index, unless the piece starts another call there: it carries a different id,
-   or, where the host sends no ids, a name and arguments of its own after the first call's are complete (hosts that send
-   every call as index 0). A different id without a name in the middle of the arguments is a host that makes up a new id
+   or, where the host sends no ids, a name after the first call's arguments are complete (hosts that send every call as
+   index 0). A different id without a name in the middle of the arguments is a host that makes up a new id
    for every piece;
 2. without an index, the call with the same id, else a new call if it brings an id or a name that is not just a
    repetition, else the last call.
 
-A piece that says nothing begins no call. Names and ids repeated in every piece (llama-cpp-python) are not appended
-again; a name that really comes in fragments is joined. Arguments as an object are serialised and flagged.
+A piece that says nothing begins no call, nor does the last call's name that comes again without arguments. Names and
+ids repeated in every piece (llama-cpp-python) are not appended again; a name that really comes in fragments is joined.
+Arguments as an object are serialised and flagged.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class _Open(msgspec.Struct):
     name: str = ""
     arguments: list[str] = []
     anomalies: dict[str, None] = {}
+    is_named_again: bool = False
 
 
 class ToolCalls:
@@ -81,8 +83,11 @@ class ToolCalls:
             call.arguments.append(json.dumps(piece.arguments, ensure_ascii=False))
 
     def joined(self) -> tuple[ToolCall, ...]:
-        found = (ToolCall(each.name, "".join(each.arguments), each.id, tuple(each.anomalies)) for each in self._open)
-        return tuple(found)
+        return tuple(
+            ToolCall(each.name, "".join(each.arguments), each.id, tuple(each.anomalies))
+            for each in self._open
+            if each.arguments or each.id or not each.is_named_again
+        )
 
     def _target(self, piece: CallPiece) -> _Open | None:
         if piece.index is None:
@@ -105,7 +110,8 @@ class ToolCalls:
         if piece.id:
             known = self._by_id.get(piece.id)
             if known is not None:
-                return self._begin(piece, "id_reused") if self._starts_over(known, piece) else known
+                is_new = piece.arguments and self._starts_over(known, piece)
+                return self._begin(piece, "id_reused") if is_new else known
             is_late_id = last.id is None and not last.arguments and piece.name in (None, last.name)
             return last if is_late_id else self._begin(piece, "index_missing")
         if piece.name and last.arguments and (piece.name != last.name or self._starts_over(last, piece)):
@@ -113,10 +119,10 @@ class ToolCalls:
         return last
 
     def _starts_over(self, call: _Open, piece: CallPiece) -> bool:
-        """Whether the piece is a call of its own: a name, and arguments that start where the call's have ended."""
+        """Whether the piece is a call of its own: a name, and no other arguments than a start, after complete ones."""
         arguments = piece.arguments
-        begins = isinstance(arguments, Mapping) or (arguments or "").lstrip().startswith("{")
-        return bool(piece.name) and begins and self._is_whole(call)
+        begins = not arguments or isinstance(arguments, Mapping) or arguments.lstrip().startswith("{")
+        return bool(piece.name and call.name) and begins and self._is_whole(call)
 
     def _is_whole(self, call: _Open) -> bool:
         """Whether the call's arguments are a complete JSON object."""
@@ -134,6 +140,7 @@ class ToolCalls:
         if len(self._open) >= MAX_CALLS or not (piece.id or piece.name or piece.arguments):
             return None
         call = _Open(len(self._open))
+        call.is_named_again = bool(anomaly and self._open) and not piece.id and piece.name == self._open[-1].name
         if anomaly:
             call.anomalies[anomaly] = None
         if piece.index is not None:
