@@ -103,18 +103,18 @@ def read_models(content: Mapping[str, Any], document: Document) -> list[Written]
             continue
         document.fitted(ModelSection, (model,), section)
         vendors = section.get("vendors") if isinstance(section, dict) else None
-        baselines: list[KeyPath] = []
+        baseline: KeyPath | None = None
         labels: dict[str, KeyPath] = {}
         for place, each in enumerate(vendors if isinstance(vendors, list) else []):
             path = (model, "vendors", place)
             if (entry := document.fitted(VendorEntry, path, each)) is None:
                 continue
             found.append(Written(path, model, entry))
-            if entry.is_baseline:
-                baselines.append((*path, "is_baseline"))
-            if len(baselines) > 1 and entry.is_baseline:
-                words = f"a second baseline, the first is on line {lines.get(baselines[0])}; keep one of them"
-                document.problem(baselines[-1], words)
+            if entry.is_baseline and baseline:
+                words = f"a second baseline, the first is on line {lines.get(baseline)}; keep one of them"
+                document.problem((*path, "is_baseline"), words)
+            elif entry.is_baseline:
+                baseline = (*path, "is_baseline")
             first = labels.setdefault(entry.shown_as, path)
             if first != path:
                 words = f"{shown(entry.shown_as)} already names the entry on line {lines.get(first, 1)}"
@@ -147,8 +147,8 @@ class EntryReader:
     secrets: set[str] = field(default_factory=set, repr=False)
     _missing: dict[str, list[KeyPath]] = field(default_factory=dict)
 
-    def read(self, written: Written, *, selected: bool) -> Entry | None:
-        """The entry, without its key where it is not ``selected``; None when something is wrong with it."""
+    def read(self, written: Written) -> Entry | None:
+        """The entry; None when something is wrong with it."""
         path, entry, model = written.path, written.entry, written.model
         settings = merge(_stated(self.defaults), _stated(entry))
         plugin = self.registry.vendor(entry.name)
@@ -167,7 +167,7 @@ class EntryReader:
         asks_key = not address.url.startswith("sim:")
         needs_key = asks_key and (entry.key_variable is not None or not address.local)
         key_name = entry.key_variable or plugin.key_name or entry.name
-        key = self._value(key_name, path, is_needed=needs_key, is_key=True) if asks_key and selected else None
+        key = self._value(key_name, path, is_needed=needs_key, is_key=True) if asks_key else None
         # Without a key there is no account to share, so each address is an account of its own.
         account = f"{address.origin if key else address.url}\0{key or ''}"
         return Entry(
@@ -178,7 +178,7 @@ class EntryReader:
                 address.url,
                 model_id,
                 key=key,
-                headers=self._values_of(templates) if selected else {},
+                headers=self._values_of(templates),
                 body=merge(body, self.overrides.get("extra_body", {})),
             ),
             wire=settings.get("validator") or plugin.wire.name,

@@ -111,12 +111,11 @@ def load_config(
     registry = find_vendors(options.vendor_path) if registry is None else registry
     defaults = top.defaults or Settings()
     reader = EntryReader(registry, defaults, variables, options.overrides(), document, requires_keys=require_keys)
-    found = [(each, reader.read(each, selected=each in selected)) for each in written]
+    found = [(each, entry) for each in selected if (entry := reader.read(each)) is not None]
     reader.report_missing()
     document.stop_on_problems()
-    usable = [(each, entry) for each, entry in found if entry is not None and each in selected]
-    _warn(usable, document)
-    entries = with_baselines([entry for _, entry in usable], written, options.baseline, document)
+    _warn(found, document)
+    entries = with_baselines([entry for _, entry in found], written, options.baseline, document)
     baselines = ["a baseline" for entry in entries if entry.is_baseline]
     document.warnings += without_effect([*options.model_fields_set, *baselines])
     return Configuration(
