@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
@@ -26,6 +27,8 @@ def one_or_many(value: Any) -> Any:
 Places = Mapping[str, Problem]
 """By key (``suites.trigger.head``) the place of an option in the file: a problem without a message."""
 
+# It takes milliseconds to make.
+_adapter = cache(TypeAdapter)
 _Words = Annotated[tuple[str, ...], BeforeValidator(one_or_many)]
 
 
@@ -77,7 +80,7 @@ def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
 
 def _read(kind: SuiteKind, shape: Any, options: Mapping[str, Any]) -> Any:
     try:
-        return TypeAdapter(shape).validate_python(options)
+        return _adapter(shape).validate_python(options)
     except ValidationError as error:
         problems = [
             Problem(f"read {each['input']!r}; {each['msg'][:1].lower()}{each['msg'][1:]}", key=_key(kind, *each["loc"]))
