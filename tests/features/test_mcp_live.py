@@ -70,6 +70,16 @@ def test_mistakes_are_refused_before_a_request(bench: Bench, words: tuple[str, .
     assert not (bench.folder / "run").exists()
 
 
+@pytest.mark.parametrize("entry", [{"api_key": "${VENDOR_KEY}"}, {"extra_headers": {"x-key": "k ${VENDOR_KEY}"}}])
+def test_no_server_gets_the_key_of_a_vendor(
+    bench: Bench, entry: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VENDOR_KEY", KEY)
+    bench.configure("good: http://127.0.0.1:9", **entry)
+    code, _, err = bench(*bench.words("run", *live(), "--set", "mcp_live.environment=VENDOR_KEY"))
+    assert (code, "which no MCP server gets" in " ".join(err.split())) == (2, True), err
+
+
 def test_a_server_that_dies_charges_nobody(bench: Bench) -> None:
     broken, server = bench.folder / "broken", bench.folder / "server.py"
     server.write_text(

@@ -115,7 +115,7 @@ def open_job(job: Job) -> Opened:
     # The env file is read where this machine has the one that the coordinator read.
     env_file = job.env_file if job.env_file is not None and job.env_file.is_file() else None
     variables = read_variables(job.config_file, env_file, environment)
-    names = dict.fromkeys(name for entry in job.plan.entries for name in _needed(entry))
+    names = dict.fromkeys(name for entry in job.plan.entries for name in variables_of(entry))
     if missing := [name for name in names if variables.values.get(name) is None]:
         raise UsageError(f"it has no value for {', '.join(missing)}; set it in that worker's environment")
     for folder in job.vendor_paths:
@@ -131,7 +131,8 @@ def open_job(job: Job) -> Opened:
     return Opened(plan, queue, Scrubber({*values.values(), *filled}, plan.names), environment.get(REGION) or None)
 
 
-def _needed(entry: Entry) -> list[str]:
+def variables_of(entry: Entry) -> list[str]:
+    """The names of the variables that hold the entry's key and the secrets in its headers."""
     own = [entry.key_name] if entry.key_name is not None else []
     return own + [name for text in entry.header_templates.values() for name in references(text)]
 

@@ -240,14 +240,14 @@ def stored_manifest(folder: RunFolder) -> Manifest:
         raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")
     if not manifest.is_by_doing or all(entry.begun is not None for entry in manifest.entries):
         return manifest
-    begun: Counter[tuple[str, str]] = Counter()
+    started = Counter[tuple[str, str]]()
     repeats: dict[tuple[str, str], int] = {}
     for record in folder.read_records(lambda _line, _reason: None):
         key = (record.model, record.label)
-        begun[key] += 1
+        started[key] += 1
         repeats[key] = max(record.repetition + 1, repeats.get(key, 1))
     entries = [
-        structs.replace(entry, begun=begun[entry.key], repeat=repeats.get(entry.key, 1)) for entry in manifest.entries
+        structs.replace(each, begun=started[each.key], repeat=repeats.get(each.key, 1)) for each in manifest.entries
     ]
     return structs.replace(manifest, entries=entries)
 

@@ -18,7 +18,7 @@ import pandas as pd
 from msgspec import structs
 
 from vendor_verifier.findings.gates import REQUEST_METRICS, Gate, GateError, meets, parse_gate
-from vendor_verifier.pipeline.plan import Prepared, places
+from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.reports.escape import plain
@@ -149,12 +149,11 @@ def _sweep(
     rows: list[dict[str, Any]] = []
     holds, signal_number, spent_usd = None, None, 0.0
     for size, repeat in repeats.items():
-        load, alone = LoadShape(), structs.replace(entry, concurrency=size, is_baseline=False)
         plan = structs.replace(
             prepared.plan,
-            entries=(alone,),
-            load=load,
-            request_concurrency=places(load, size, [alone]),
+            entries=(structs.replace(entry, concurrency=size, is_baseline=False),),
+            load=LoadShape(),
+            request_concurrency=size,
             repeat=repeat,
             max_cost_usd=None if max_cost is None else max(0.0, max_cost - spent_usd),
         )

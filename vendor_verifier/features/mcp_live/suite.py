@@ -25,6 +25,7 @@ from vendor_verifier.config.secret_text import has_known_form
 from vendor_verifier.config.suite_options import SuiteOptions, one_or_many
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
+from vendor_verifier.pipeline.execute import variables_of
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.records.failures import NOT_CHARGED
 from vendor_verifier.records.plan import Entry, Task
@@ -141,8 +142,8 @@ class McpLiveHooks(SuiteHooks):
 
         names = one_or_many(self.suite.environment)
         for entry in entries:
-            if entry.key_name in names:
-                words = f"{entry.key_name} is the key of {entry.label}, which no MCP server gets; remove it"
+            if shared := [name for name in variables_of(entry) if name in names]:
+                words = f"{shared[0]} is a key of {entry.label}, which no MCP server gets; remove it"
                 raise ProblemsError([Problem(words, key="suites.mcp_live.environment")])
         if missing := [name for name in names if name not in self.values]:
             raise UsageError(f"suites.mcp_live names {', '.join(missing)}, which has no value; set it in .env")
