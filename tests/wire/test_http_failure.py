@@ -105,7 +105,8 @@ def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     ("code", "status"),
     [
         (429, 429), ("429", 429), ("rate_limit_error", 429), (" RESOURCE_EXHAUSTED ", 429), ("overloaded_error", 529),
-        ("insufficient_quota", 402), (200, None), (True, None), ("banana", None), (None, None), (1.5, None),
+        ("insufficient_quota", 402), (200, None), (True, None), ("banana", None), ("²²²", None), (None, None),
+        (1.5, None),
     ],
 )  # fmt: skip
 def test_status_of(code: object, status: int | None) -> None:

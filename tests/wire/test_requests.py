@@ -20,7 +20,7 @@ from listening import near_json
 from pydantic import TypeAdapter
 
 from vendor_verifier.records.request import Endpoint, Turn
-from vendor_verifier.wire.base import Notes, join_url, messages_url, stream_url
+from vendor_verifier.wire.base import Notes, gemini_url, join_url, messages_url
 from vendor_verifier.wire.history import read_messages
 from vendor_verifier.wire.openai_completions import CannotRender
 from vendor_verifier.wire.request_support import ThinkingSwitch, sent_names
@@ -95,10 +95,9 @@ def test_no_turn_raises(wire: str, messages: list[Any], tools: list[Any], parame
         (messages_url("https://api.anthropic.com/v1/"), "https://api.anthropic.com/v1/messages"),
         (messages_url("https://api.minimax.io/anthropic"), "https://api.minimax.io/anthropic/v1/messages"),
         (messages_url("https://x.test/v1/messages"), "https://x.test/v1/messages"),
-        (stream_url(f"{GOOGLE}/", "gemini-x"), f"{GOOGLE}/models/gemini-x:streamGenerateContent?alt=sse"),
-        (stream_url(GOOGLE, "models/gemini-x"), f"{GOOGLE}/models/gemini-x:streamGenerateContent?alt=sse"),
-        (stream_url(GOOGLE, "tunedModels/a b"), f"{GOOGLE}/tunedModels/a%20b:streamGenerateContent?alt=sse"),
-        (stream_url("https://x.test/m:streamGenerateContent", "m"), "https://x.test/m:streamGenerateContent"),
+        (gemini_url(f"{GOOGLE}/", "gemini-x", stream=True), f"{GOOGLE}/models/gemini-x:streamGenerateContent?alt=sse"),
+        (gemini_url(GOOGLE, "models/gemini-x", stream=False), f"{GOOGLE}/models/gemini-x:generateContent"),
+        (gemini_url(GOOGLE, "tunedModels/a b", stream=False), f"{GOOGLE}/tunedModels/a%20b:generateContent"),
     ],
 )
 def test_a_base_address_may_be_the_full_one(made: str, url: str) -> None:

@@ -55,7 +55,7 @@ def names_a_secret(name: str) -> bool:
 
 
 def holds_secret(path: tuple[str | int, ...]) -> bool:
-    """Whether a key may stand at this place of the config."""
+    """Whether the value at this path of the config may be a key."""
     names = [step for step in path if isinstance(step, str)]
     return any(name in ("extra_headers", "api_key_env") or names_a_secret(name) for name in names)
 

@@ -48,14 +48,14 @@ _STATUS = re.compile(
 )
 _SECRET = re.compile(r"\b(sk|key|pk|rk)-[\w*.-]{6,}|\b(bearer)\s+\S{6,}", re.IGNORECASE)
 
-# Exception classes of the SDK those tools use that stand for a status.
+# Exception classes of the SDK that those tools use, and the statuses they mean.
 _STATUS_OF_TYPE: Mapping[str, int] = {
     "BadRequestError": 400, "AuthenticationError": 401, "PermissionDeniedError": 403, "NotFoundError": 404,
     "ConflictError": 409, "UnprocessableEntityError": 422, "RateLimitError": 429, "InternalServerError": 500,
 }  # fmt: skip
 
 
-# First match wins, over "type message"; the more specific words stand first.
+# The first match in "type message" wins, so the more specific words come first.
 _WORDS: Sequence[tuple[str, FailureKind, Phase]] = (
     (r"name resolution|name or service not known|getaddrinfo|nodename", "dns", "dns"),
     (r"connection refused|actively refused", "connect_refused", "connect"),
@@ -221,8 +221,8 @@ def import_results(
 ) -> Imported:
     """Join result files into one run.
 
-    Rows join by content and its how-manieth asking, never by position; of two rows of one file for the same sample the
-    success counts, else the first. Planned is what ``samples`` hold, or the union of what the files asked.
+    Rows join by content, and equal questions by their order; of two rows of one file for the same sample the success
+    counts, else the first. Planned is what ``samples`` hold, or the union of what the files asked.
 
     ``files`` are by label the physical lines of its result files; the n-th file is repetition n. ``paths`` say what
     messages call them, by default the label. ``skip_bad`` turns unusable rows into warnings.

@@ -92,8 +92,7 @@ async def connect(
 ) -> tuple[HttpConnection, dict[str, int | None]]:
     """Connect to ``origin``, or take the ``tunnel`` to it; ``context`` is asked for TLS settings only when needed.
 
-    Beside the connection what its parts took: ``dns_ns``, None for an address in figures; ``tcp_ns``; ``tls_ns``, None
-    without TLS.
+    Returns also the times of its parts: ``dns_ns``, None for an IP address; ``tcp_ns``; ``tls_ns``, None without TLS.
 
     Raises:
         TlsFailed: the handshake failed.

@@ -108,7 +108,7 @@ def _tool(tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) ->
 def _input_schema(parameters: object, notes: Notes) -> dict[str, Any]:
     """The schema as declared but for its root, which must be an object without combinators.
 
-    Beside properties a root combinator only narrows which of them go together, so the properties are sent without it.
+    Where there are properties, a combinator only says which of them go together, so they are sent without it.
     """
     if parameters is None or parameters == {}:
         return {"type": "object", "properties": {}}

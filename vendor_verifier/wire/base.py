@@ -29,8 +29,6 @@ from vendor_verifier.wire.payload import (
 )
 from vendor_verifier.wire.sse import SseEvent
 
-_METHOD = ":streamGenerateContent"
-
 
 def join_url(base_url: str, path: str) -> str:
     """``base_url`` plus ``path``, unless the base already is the full address."""
@@ -39,26 +37,19 @@ def join_url(base_url: str, path: str) -> str:
 
 
 def messages_url(base_url: str) -> str:
-    """The address of Messages under a base that may end in the version or the whole path already."""
+    """The address of Messages under a base that may end in the version or the whole path."""
     base = base_url.rstrip("/")
     if base.endswith("/messages"):
         return base
     return f"{base}/messages" if re.search(r"/v\d+$", base) else f"{base}/v1/messages"
 
 
-def stream_url(base_url: str, model_id: str) -> str:
-    """The streaming address of a model; ``alt=sse`` because without it the stream is one JSON array."""
-    base = base_url.rstrip("/")
-    if _METHOD in base:
-        return base
+def gemini_url(base_url: str, model_id: str, *, stream: bool) -> str:
+    """The address of a model; without ``alt=sse`` a stream would be one JSON array."""
     prefixed = model_id.startswith(("models/", "tunedModels/", "publishers/", "projects/"))
     model = model_id if prefixed else f"models/{model_id}"
-    return f"{base}/{quote(model, safe='/:@')}{_METHOD}?alt=sse"
-
-
-def whole_url(base_url: str, model_id: str) -> str:
-    """The address of a model for an answer in one piece."""
-    return stream_url(base_url, model_id).partition(_METHOD)[0] + ":generateContent"
+    method = "streamGenerateContent?alt=sse" if stream else "generateContent"
+    return f"{base_url.rstrip('/')}/{quote(model, safe='/:@')}:{method}"
 
 
 class Reader(Protocol):
@@ -111,17 +102,17 @@ class Notes:
 
 
 _END_MARKER = "[DONE]"
-# A text that begins so was meant to say something; other text that is no JSON ("ping") takes nothing away.
+# Text that begins like this was to be JSON: a piece of the answer is missing. Other text ("ping") is noise.
 _MEANT = ("{", "[")
 
 
 def event_object(
     event: SseEvent, answer: Answer, *, has_end_marker: bool = True, unwrap: Callable[[Any], Any] = lambda value: value
 ) -> dict[str, Any] | None:
-    """The JSON object of an event; otherwise None, and ``answer`` knows the end, error, anomaly or lost piece.
+    """The JSON object of an event; otherwise None, and ``answer`` has the end, error, anomaly or lost piece.
 
-    An event named ``error`` makes an error of any value and of text that is no JSON. ``has_end_marker``: a ``[DONE]``
-    belongs to the protocol. ``unwrap`` takes the object out of what a protocol puts around it.
+    An event named ``error`` is an error whatever its text. ``has_end_marker``: ``[DONE]`` belongs to the protocol.
+    ``unwrap`` takes the object out of what a protocol puts around it.
     """
     data = event.data.strip()
     if data == _END_MARKER:
@@ -148,7 +139,7 @@ def event_object(
 
 
 def answer_object(value: object, answer: Answer, *, named_error: bool = False) -> dict[str, Any] | None:
-    """``value`` if it is an object that carries no error; otherwise None, and ``answer`` knows why."""
+    """``value`` if it is an object that carries no error; otherwise None, and ``answer`` has the reason."""
     if not isinstance(value, dict):
         answer.anomaly("bad_event")
         return None
@@ -201,13 +192,13 @@ def chat_usage(usage: Mapping[str, Any]) -> Usage:
         usage.get("prompt_cache_hit_tokens"),
         usage.get("cached_tokens"),
     )
-    told, output = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
+    given, output = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
     reasoning = as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens"))
-    # xAI counts reasoning apart: it is part of the total alone.
-    if told and output and reasoning and usage.get("total_tokens") == told + output + reasoning:
+    # xAI counts reasoning apart, and only the total includes it.
+    if given and output and reasoning and usage.get("total_tokens") == given + output + reasoning:
         output += reasoning
     return Usage(
-        input=told,
+        input=given,
         output=output,
         cached=next((count for count in map(as_count, cached) if count is not None), None),
         reasoning=reasoning,

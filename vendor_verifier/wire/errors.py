@@ -15,7 +15,7 @@ from vendor_verifier.records.record import MAX_MESSAGE, Failure, FailureKind
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_text, parse_json, well_formed
 from vendor_verifier.wire.sse import SseDecoder
 
-# Words in error bodies, by the HTTP status they stand for.
+# Words in error bodies, by the HTTP status they mean.
 _CODES: Mapping[int, str] = {
     400: "invalid_request_error invalid_argument badrequesterror",
     401: "invalid_api_key authentication_error unauthenticated",
@@ -37,7 +37,7 @@ _STATUS_OF_BASE_RESP: Mapping[int, int] = {
 }  # fmt: skip
 
 
-# The codes of our own for a body that is no answer in the protocol.
+# Our own codes for a body that is no answer in the protocol.
 NO_ANSWER = ("not_an_object", "no_choices")
 
 
@@ -61,10 +61,9 @@ def read_fault(body: Mapping[str, Any], *, named_error: bool = False) -> Fault |
     error = body.get("error")
     if isinstance(error, dict) and error:
         return _fault(error)
-    if isinstance(error, str) and error:
-        return Fault.of(error, status=status_of(error))
     if error:
-        return Fault.of(f"error: {str(error)[:500]}", status=status_of(error))
+        message = error if isinstance(error, str) else f"error: {str(error)[:500]}"
+        return Fault.of(message, status=status_of(error))
     if body.get("object") == "error" or body.get("type") == "error" or named_error:
         return _fault(body)
     base = as_dict(body.get("base_resp"))
@@ -87,7 +86,7 @@ def status_of(code: object) -> int | None:
     """The HTTP status that a vendor's error code means, or None."""
     if isinstance(code, str):
         word = code.strip().lower()
-        if word.isdigit() and len(word) == 3:
+        if len(word) == 3 and word.isdecimal():
             code = int(word)
         else:
             return _STATUS_OF_CODE.get(word)
@@ -98,8 +97,8 @@ def status_of(code: object) -> int | None:
 
 BAD_KEY = r"(invalid|incorrect)[ _]api[ _]key|api[ _]key[ _](not valid|invalid|expired)"
 NO_CREDIT = r"insufficient[ _](quota|balance|credit|funds)|credit balance is too low|exceeded_current_quota|arrearage"
-# Words that say more of a refusal than its status: the statuses under which they count, and what they mean. The first
-# that are found count. Alibaba's rate limits come with the code and the words of an empty account.
+# Words that say more about a refusal than its status: the statuses under which they count, and what they mean. The
+# first match wins. Alibaba's rate limits have the code and the words of an empty account.
 _WORDS: Sequence[tuple[tuple[int, ...], str, FailureKind]] = (
     ((403,), r"moderat|flagged|guardrail|content.?policy|sensitive|safety", "moderation"),
     ((400, 403), BAD_KEY, "auth"),
@@ -109,9 +108,9 @@ _WORDS: Sequence[tuple[tuple[int, ...], str, FailureKind]] = (
     ((400, 422), r"context.{0,20}(length|window|limit|exceed)|(length|window|exceed).{0,20}context", "too_large"),
     ((400, 422), r"maximum.{0,20}\btokens|(prompt|input) is too long|too many (input )?tokens", "too_large"),
 )
-# So many characters of a refusal are looked through for them; some vendors repeat the question further on.
+# They are searched for in the first characters only, because some vendors repeat the question after them.
 _TELLING = 500
-# What vendors, and the clouds and gateways before them, call the number of a request; the first that is there counts.
+# The headers in which vendors, clouds and gateways number a request; the first that is present counts.
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "x-ms-request-id")
 _MAX_REQUEST_ID = 200
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -151,16 +150,15 @@ def _body_message(body: bytes) -> tuple[str, str | None]:
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """The number by which a vendor's support finds the request, None where no header has it."""
+    """The id by which a vendor's support finds the request, or None."""
     return next((headers[name][:_MAX_REQUEST_ID] for name in _REQUEST_IDS if headers.get(name)), None)
 
 
 def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | None:
-    """Seconds the vendor asks to wait, or None when it says nothing usable (negative and garbage count as nothing).
+    """Seconds the vendor asks to wait, or None when it says nothing usable.
 
-    In this order: ``retry-after-ms``; ``retry-after`` in seconds or as a date, the date measured against the server's
-    own ``date`` header so that clock skew cancels; the largest ``x-ratelimit-reset-*`` duration (``1s``, ``6m0s``) of a
-    budget that is not known to have anything left.
+    In this order: ``retry-after-ms``; ``retry-after`` in seconds or as a date (compared with the server's ``date``
+    header, because clocks differ); the largest ``x-ratelimit-reset-*`` (``1s``, ``6m0s``) of an exhausted budget.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:

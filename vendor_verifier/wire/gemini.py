@@ -21,15 +21,7 @@ from vendor_verifier.records.record import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.answer import Answer
-from vendor_verifier.wire.base import (
-    Notes,
-    answer_object,
-    body_object,
-    event_object,
-    stream_url,
-    total,
-    whole_url,
-)
+from vendor_verifier.wire.base import Notes, answer_object, body_object, event_object, gemini_url, total
 from vendor_verifier.wire.errors import Fault
 from vendor_verifier.wire.history import (
     Part,
@@ -97,9 +89,9 @@ class Gemini:
         if settings:
             body["generationConfig"] = settings
         _merge(body, endpoint.body)
-        address = stream_url if turn.stream else whole_url
+        url = gemini_url(endpoint.base_url, endpoint.model_id, stream=turn.stream)
         headers = support.headers_of(turn, endpoint, auth=self.auth, own="x-goog-api-key")
-        return support.post(address(endpoint.base_url, endpoint.model_id), headers, body, notes, names)
+        return support.post(url, headers, body, notes, names)
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> GeminiReader:
         return GeminiReader()

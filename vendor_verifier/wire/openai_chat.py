@@ -1,9 +1,8 @@
 """OpenAI Chat Completions: sends a turn as it is, but for a vendor's declared quirks, and reads the answers.
 
-The reader never trusts one place for anything: usage may be in the chunk or in its choice, reasoning under three names,
-errors in four shapes, and a tool call's index may be absent. A chunk is decoded into typed fields; what may hold an
-oddity is of any type. One whose objects and lists are not where they belong is decoded to plain values and put into the
-same fields.
+Usage may be in the chunk or in its choice, reasoning in four places, errors in four shapes, and a tool call's index may
+be absent. A chunk is decoded into typed fields. One whose objects and lists are not where they belong is decoded to
+plain values, and what fits is put into the same fields.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class _Function(msgspec.Struct, gc=False):
 
 
 class _Call(msgspec.Struct, gc=False):
-    """``name`` and ``arguments`` stand here where a host leaves out ``function``."""
+    """``name`` and ``arguments`` are for hosts that leave out ``function``."""
 
     index: Any = None
     id: Any = None
@@ -87,7 +86,7 @@ class OpenAIChatReader:
 
     def __init__(self, *, reads_text: bool = False) -> None:
         self._reads_text = reads_text
-        # As they came last; hosts repeat them in every event.
+        # Hosts repeat them in every event.
         self._names: tuple[str | None, ...] = ()
 
     def read(self, event: SseEvent, answer: Answer) -> None:
