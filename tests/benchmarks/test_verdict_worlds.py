@@ -36,7 +36,7 @@ def judged(run: ModelRun) -> ModelVerdict:
 def test_outages_are_rarely_accused() -> None:
     """2 % of the time down, in stretches, as often as the baseline; more than 2 accusations are rare."""
     statuses: Counter[str] = Counter()
-    for seed in range(3):
+    for seed in range(2):
         found = judged(drawn(315, *[HONEST] * 4, seed=seed, family="drifting"))
         statuses.update(each.facets["reliability"].status for each in found.verdicts.values())
     assert sum(statuses[each] for each in ACCUSED) <= 2
@@ -44,10 +44,10 @@ def test_outages_are_rarely_accused() -> None:
 
 def test_a_tenth_of_calls_breaking_their_schema_hardly_matches() -> None:
     """The reach is found in 8 of 10 runs; with little evidence the facet is not tested."""
-    runs = [judged(drawn(150, Vice(breaks=0.1), HONEST, seed=seed)) for seed in range(6)]
+    runs = [judged(drawn(150, Vice(breaks=0.1), HONEST, seed=seed)) for seed in range(4)]
     statuses = Counter(each.verdicts["v0"].facets["tool_calls"].status for each in runs)
-    assert statuses["matches"] <= 2
-    assert statuses["check"] + statuses["differs"] >= 3
+    assert statuses["matches"] <= 1
+    assert statuses["check"] + statuses["differs"] >= 2
 
 
 @pytest.mark.parametrize("seed", range(2))
