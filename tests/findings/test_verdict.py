@@ -162,6 +162,14 @@ def test_a_busy_machine_leaves_speed_untested_and_says_so() -> None:
     assert found.choice.labels == ("w",)
 
 
+def test_a_vendor_asked_at_another_time_is_not_as_fast() -> None:
+    """One vendor after the other: nothing is compared, so that a slow one does not match."""
+    found = judged(altered(HONEST, "v", sent_s=lambda x: x + 10_000, ttft_ms=lambda x: 3 * x))
+    assert found.verdicts["v"].facets["speed"].status == "not_tested"
+    assert "at the same time" in found.verdicts["v"].facets["speed"].reason
+    assert found.choice.labels == ("w",)
+
+
 def test_times_that_nobody_meant_to_measure_do_not_count() -> None:
     """Imported answers have none."""
     run = HONEST

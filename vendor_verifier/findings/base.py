@@ -202,8 +202,10 @@ class ModelRun:
     def thin(self, label: str) -> str | None:
         """Why a vendor's answers cannot be compared with the baseline's: a hindrance, or its own failures."""
         answered, planned = int(self.rows[label]["ok"].sum()), self.planned.get(label, 0)
-        few = f"it answered {answered} of {planned} requests" if answered < LEAST_COMPARABLE * planned else None
-        return self.hindrances[label] or few
+        if self.hindrances[label] or answered >= LEAST_COMPARABLE * planned:
+            return self.hindrances[label]
+        kinds, _ = main_failure(self.rows[label])
+        return f"it answered {answered} of {planned} requests" + (f" ({kinds})" if kinds else "")
 
     @cached_property
     def faults(self) -> Sequence[Fault]:

@@ -176,12 +176,10 @@ def choice_of(
         kinds, remedy = main_failure(run.reference)
         why = f" ({kinds})" if kinds else ""
         return Choice("none", (), f"The baseline {run.baseline} answered nothing{why}: nothing was compared. {remedy}")
-    elif not len(run.records):
+    elif not len(run.records) and matching:
         # Probes and checks of features test neither reliability nor speed.
-        found = matching or open_to
-        text = f"Nothing was found against {listed(found, MOST_NAMED)}" if found else "Nobody can be recommended"
-        text += f"{others}; reliability and speed were not tested."
-        choice = Choice("undecided" if found else "none", found, text)
+        text = f"Nothing was found against {listed(matching, MOST_NAMED)}{others}"
+        choice = Choice("undecided", matching, f"{text}; reliability and speed were not tested.")
     elif matching:
         text = f"{_recommended(run, matching, len(status))}{others}{_best(run, matching)}."
         facets = verdicts[matching[0]].facets
@@ -190,10 +188,14 @@ def choice_of(
         choice = Choice("recommended", matching, f"{text} {seen}".strip())
     elif not answered.intersection(status):
         first = next(iter(status))
-        choice = Choice("nobody_answered", (), f"No vendor answered. {first}: {verdicts[first].reason}")
+        who = f"No vendor but the baseline {run.baseline}" if run.baseline in answered else "No vendor"
+        choice = Choice("nobody_answered", (), f"{who} answered. {first}: {verdicts[first].reason}")
     elif open_to:
-        text = f"Nothing was found against {listed(open_to, MOST_NAMED)}{others}, but nobody can be recommended yet: "
-        choice = Choice("undecided", open_to, text + _lacking(verdicts[open_to[0]], reaches[open_to[0]]))
+        lacking = _lacking(verdicts[open_to[0]], reaches[open_to[0]])
+        text = f"Nobody can be recommended yet{others}: {lacking[:1].lower()}{lacking[1:]}"
+        if run.baseline is not None and len(run.records):
+            text += f" So far nothing was found against {listed(open_to, MOST_NAMED)}."
+        choice = Choice("undecided", open_to, text)
     else:
         text = (
             "No vendor can be recommended" if run.baseline is None else f"No vendor matches the baseline {run.baseline}"
