@@ -130,7 +130,9 @@ def test_problems_of_run_settings_have_lines(refusals):
 def test_filters_come_before_keys(load):
     configuration = load(PAGE, "siliconflow=sk-abcdef0123456789\n", vendor=("siliconflow",))
     assert [entry.label for entry in configuration.entries] == ["siliconflow"]
-    assert any("baseline is filtered out" in warning for warning in configuration.warnings)
+    assert any("leaves out the baseline `minimax" in warning for warning in configuration.warnings)
+    kept = load(PAGE, KEYS, vendor=("siliconflow",), baseline="openrouter")
+    assert {entry.vendor: entry.is_baseline for entry in kept.entries} == {"openrouter": True, "siliconflow": False}
     by_label = load(PAGE, KEYS, model=("minimax-m2.5",), vendor=("minimax (openrouter)",))
     assert [entry.vendor for entry in by_label.entries] == ["openrouter"]
 
@@ -210,15 +212,15 @@ DEEPSEEK, SILICONFLOW = "name: deepseek", "name: siliconflow"
         ("deepseek-v3.2", ("name: openrouter, provider: deepseek", DEEPSEEK), (), "deepseek", ""),
         ("kimi-k2", (SILICONFLOW, "name: openrouter, provider: moonshotai/"), (), "moonshotai (openrouter)", ""),
         ("deepseek-v3.2", (SILICONFLOW + ", is_baseline: true", DEEPSEEK), (), "siliconflow", ""),
-        ("deepseek-v3.2", (SILICONFLOW + ", is_baseline: true", DEEPSEEK), ("deepseek",), None, "is filtered out"),
+        ("deepseek-v3.2", (SILICONFLOW + ", is_baseline: true", DEEPSEEK), ("deepseek",), None, "--vendor leaves out"),
         ("deepseek-v3.2", (SILICONFLOW,), (), None, "deepseek-v3.2: no baseline"),
         ("deepsek-v3.2", (SILICONFLOW + ", is_baseline: true",), (), "siliconflow", "did you mean `deepseek-v3.2`?"),
         ("kimi-k2", ("name: openrouter, is_baseline: true",), (), "openrouter", "vendors[0]: no `provider:` pins it"),
     ],
 )
 def test_the_baseline_is_the_marked_entry_or_the_maker(load, model, lines, chosen, expected, warned):
-    """The maker directly, or pinned behind a router; no other one where the marked one is filtered out. Strange models
-    and routers without a pin may be meant: a warning each."""
+    """The maker directly, or pinned behind a router; no other one where --vendor leaves out the marked one. Strange
+    models and routers without a pin may be meant: a warning each."""
     keys = KEYS + "deepseek=k-deepseek\nmoonshot=k-moon\n"
     config = f"{model}:\n  vendors:\n" + "".join(f"    - {{model_id: m, {line}}}\n" for line in lines)
     configuration = load(config, keys, vendor=chosen)

@@ -333,13 +333,15 @@ def with_baselines(
     """
     named = [entry for entry in entries if entry.label == stated] or [e for e in entries if e.vendor == stated]
     if stated is not None and not named:
-        raise ConfigError(unmatched("--baseline", [stated], [entry.label for entry in entries]))
-    marked = {each.model for each in written if each.entry.is_baseline}
+        models = {entry.model for entry in entries}
+        present = [each.entry.shown_as for each in written if each.model in models]
+        raise ConfigError(unmatched("--baseline", [stated], present))
+    marked = {each.model: each.entry.shown_as for each in written if each.entry.is_baseline}
     chosen: list[Entry] = []
     for model in dict.fromkeys(entry.model for entry in entries):
         own = [entry for entry in entries if entry.model == model]
         found = [entry for entry in own if entry.is_baseline]
-        missing = "the baseline is filtered out"
+        missing = f"--vendor leaves out the baseline {shown(marked.get(model, ''))}; name it with --baseline to keep it"
         if stated is not None:
             found = [entry for entry in named if entry.model == model]
             missing = f"{shown(stated)} is not among its vendors"
@@ -349,7 +351,7 @@ def with_baselines(
                 raise ConfigError([Problem(words, key="--baseline")])
         elif model not in marked:
             maker = _default_baseline(model, own)
-            found, missing = [maker] if maker else [], "no baseline: mark one entry `is_baseline: true`"
+            found, missing = [maker] if maker else [], "no baseline: name one with --baseline, or mark it in the file"
         chosen += found
         if not found:
             document.warn((model,), f"{missing}; {NO_F1}")

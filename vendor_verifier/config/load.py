@@ -245,14 +245,15 @@ def _content_of(options: RunOptions, variables: Mapping[str, str]) -> dict[str, 
 def _select(
     written: Sequence[Written], present: Sequence[str], options: RunOptions, document: Document
 ) -> list[Written]:
-    """The entries that both filters let through; a filter word that matches nothing is a problem."""
+    """The entries that both filters and ``--baseline`` name; a filter word that matches nothing is a problem."""
     chosen = [each for each in written if not options.model or each.model in options.model]
     names = dict.fromkeys(name for each in chosen for name in (each.entry.name, each.entry.shown_as))
     problems = unmatched("--model", options.model, present)
     if not problems and not document.problems:
         problems = unmatched("--vendor", options.vendor, list(names))
     document.problems += problems
-    return [each for each in chosen if not options.vendor or {each.entry.name, each.entry.shown_as} & {*options.vendor}]
+    named = {*options.vendor, options.baseline}
+    return [each for each in chosen if not options.vendor or {each.entry.name, each.entry.shown_as} & named]
 
 
 def _warn(entries: Sequence[tuple[Written, Entry]], document: Document) -> None:

@@ -148,6 +148,7 @@ def test_a_stored_run_is_checked_without_sending(
     assert "substitute (model differs" in out.splitlines()[0]
     assert len(out.splitlines()) <= MOST_LINES + 1
     assert (run / "check.json").exists()
+    assert "substitute" in (run / "junit.xml").read_text()
     assert set(read_history(tmp_path / "h.sqlite")["run"]) == {"20261124T182918Z-10b4a8"}
     run_app(["check", str(run), "--history", "none", "--gate", "avg_ttft_ms <= 1", "--json"])
     assert '"avg_ttft_ms <= 1"' in capsys.readouterr().out

@@ -19,6 +19,7 @@ from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say,
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.cli.run import Display, Settings
 from vendor_verifier.config.document import read_environment, read_variables
+from vendor_verifier.config.entries import NO_F1
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.features.history import compare, database
@@ -34,7 +35,7 @@ from vendor_verifier.features.history.database import ALIASES, WATCHED, figure_n
 from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run
-from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.store import RUNS, RunFolder, run_named
 from vendor_verifier.text import counted, listed
@@ -106,6 +107,8 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
     else:
         prepared = prepare(options, read_environment())
         options = prepared.options
+        if options.vendor and (lacking := [text for text in prepared.plan.warnings if NO_F1 in text]):
+            raise UsageError(lacking[0])
         figures = figure_names(check.fail_on, options.suites, "--fail-on")
         with progress(quiet=not display.verbose, verbose=display.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
@@ -121,6 +124,7 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
         warnings += clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
     result = judge_check(outcome, history, figures or WATCHED, warnings)
     outcome.folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
+    write_reports(outcome.folder, outcome.scored, ["junit.xml"])
     return result
 
 
