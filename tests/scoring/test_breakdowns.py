@@ -96,7 +96,7 @@ def test_regions() -> None:
 
 
 def test_pace() -> None:
-    """Requests in flight and answers a second, over the time in which anything was in flight."""
+    """Requests in flight and answers a second, over the time in which anything was in flight; of a rate over all."""
     found = frames([at(0, 0), at(1, 0.5), at(2, 10)])
     row = pace(found.records, found.attempts).loc["rival"]
     assert row["seconds"] == pytest.approx(2.5)
@@ -104,6 +104,8 @@ def test_pace() -> None:
     assert row["in_flight"] == pytest.approx(3 / 2.5)
     assert row["answers_per_s"] == row["requests_per_s"] == pytest.approx(3 / 2.5)
     assert row["tokens_per_s"] == pytest.approx(300 / 2.5)
+    whole = pace(found.records, found.attempts, counts_idle=True).loc["rival"]
+    assert (whole["seconds"], whole["requests_per_s"]) == pytest.approx((11, 3 / 11))
 
 
 @pytest.mark.lateness

@@ -273,17 +273,27 @@ class ModelTables:
             "most_in_flight": "In flight, max",
         }
         rows = []
-        if self.scored.manifest.status != "imported":
+        manifest = self.scored.manifest
+        if manifest.status != "imported":
             attempts = self.scored.attempts[self.scored.attempts["model"] == self.name]
-            rows = rows_of(breakdowns.pace(self.records, attempts))
+            # Between the sessions of a resumed run no request was due.
+            counts_idle = manifest.settings.is_open and len(manifest.executors) < 2
+            rows = rows_of(breakdowns.pace(self.records, attempts, counts_idle=counts_idle))
         return Table("Throughput", rows, _columns(heads, formats.quantity))
 
     def goodput(self) -> Table:
-        """The requests that kept every SLO; empty without SLOs."""
+        """The requests that kept every SLO, and how many of them a second; empty without SLOs."""
         slos = self.scored.manifest.score.slos
         heads = {"good": "Good", "asked": "Asked", "failed": "Failed", "unmeasured": "Unmeasured"}
-        columns = [Column("share", "Good ÷ sent", formats.rate), *_columns(heads, formats.count)]
-        rows = rows_of(breakdowns.goodput(self.records, list(map(parse_slo, slos)))) if slos else []
+        columns = [
+            Column("per_s", "Good/s", formats.quantity),
+            Column("share", "Good ÷ asked", formats.rate),
+            *_columns(heads, formats.count),
+        ]
+        seconds = {label: row["seconds"] or None for label, row in self.pace().rows}
+        found = breakdowns.goodput(self.records, list(map(parse_slo, slos)))
+        found["per_s"] = found["good"] / found.index.map(seconds).astype(float)
+        rows = rows_of(found) if slos else []
         return Table("Goodput", rows, columns, note=f"A good request keeps {' and '.join(slos)}.")
 
     def regions(self) -> Table:

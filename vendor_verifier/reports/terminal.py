@@ -129,11 +129,13 @@ def _model(tables: ModelTables, width: int, room: int) -> list[Line]:
 def _subject(tables: ModelTables, width: int) -> str:
     """``model · 315 samples · baseline deepseek · 2026-11-24 15:15``."""
     scored, baseline = tables.scored, tables.model.baseline
-    count = sum(len(samples) for samples in scored.samples.values())
+    asked = counted(sum(len(samples) for samples in scored.samples.values()), "sample")
+    if scored.manifest.is_by_doing:
+        asked = f"{counted(max(v.planned for v in tables.model.vendors.values()), 'request')} a vendor"
     at = (scored.manifest.created_at or "")[:16].replace("T", " ")
     state = "" if scored.report.complete else "incomplete"
     compared = "no baseline" if baseline is None else f"baseline {label(baseline)}"
-    parts = [label(tables.name), counted(count, "sample"), compared, at, state]
+    parts = [label(tables.name), asked, compared, at, state]
     return _cut(" · ".join(part for part in parts if part), width)
 
 
@@ -141,15 +143,19 @@ def _columns(tables: ModelTables, vendors: Sequence[VendorResult]) -> list[GridC
     """The columns next to the vendors' names; those in which nothing was measured are left out."""
     words = [(formats.STATUS_WORDS[v.verdict.status], STATUS_MEANINGS[v.verdict.status]) for v in vendors]
     columns = [GridColumn("verdict", words, left=True)]
-    success = GridColumn("success", [(f"{v.succeeded}/{v.planned}", None) for v in vendors])
+    success = [GridColumn("success", [(f"{v.succeeded}/{v.planned}", None) for v in vendors])]
+    good = dict(tables.goodput().rows)
+    if good:
+        rates = [good.get(v.label, {}).get("per_s") for v in vendors]
+        success.append(_figure("good/s", rates, formats.short_quantity))
     if tables.scored.manifest.settings.is_open:
-        return [*columns, success, *_load_columns(tables, vendors)]
+        return [*columns, *success, *_load_columns(tables, vendors)]
     for facet in FACETS:
         statuses = [v.verdict.facets[facet].status if facet in v.verdict.facets else None for v in vendors]
         cells = [(STATUS_SIGNS[each], STATUS_MEANINGS[each]) if each else (formats.MISSING, None) for each in statuses]
         columns.append(GridColumn(_FACET_HEADS[facet], cells, left=True))
-    columns.append(success)
-    scores = [(suite, label(suite)[:14], formats.short_rate) for suite in suites_of(tables.model)]
+    columns += success
+    scores = [(suite, label(suite), formats.short_rate) for suite in suites_of(tables.model)]
     for metric, head, form in (*scores, *_FIGURES):
         values = [v.metric(metric) for v in vendors]
         if any(value is not None for value in values):

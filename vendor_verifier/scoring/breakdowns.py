@@ -68,10 +68,10 @@ def group_scores(
     return found
 
 
-def pace(records: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
+def pace(records: pd.DataFrame, attempts: pd.DataFrame, *, counts_idle: bool = False) -> pd.DataFrame:
     """By label: requests sent, the seconds from the first until the last ended, requests, answers and output tokens a
     second, and requests in flight on average and at most. ``seconds`` leaves out time in which nothing was in flight,
-    as where vendors take turns or a run is resumed."""
+    as where vendors take turns or a run is resumed; with ``counts_idle`` it does not, as requests of a rate wait."""
     found = {}
     for label, rows in records[records["sent_s"].notna()].groupby("label", observed=True):
         answers, tried = rows[rows["ok"]], attempts[attempts["label"] == label]
@@ -80,7 +80,8 @@ def pace(records: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
         spans = np.stack([begins, ends])[:, ~np.isnan(begins + ends)]
         begins, ends = spans[:, spans[0].argsort(kind="stable")]
         reached = np.maximum.accumulate(np.append(-np.inf, ends))[:-1]
-        seconds = float(np.clip(ends - np.maximum(begins, reached), 0, None).sum())
+        busy = float(np.clip(ends - np.maximum(begins, reached), 0, None).sum())
+        seconds = float(np.ptp(spans)) if counts_idle and spans.size else busy
         moments, places = np.unique(np.append(begins, ends), return_inverse=True)
         steps = np.bincount(places, np.repeat([1, -1], len(begins)), len(moments))
         found[label] = {
