@@ -116,8 +116,5 @@ def test_key_and_control_characters_are_never_printed(bench: Bench, words: tuple
         code, out, err = bench("doctor", "-c", bench.folder / "config.yaml", *words)
     assert code == 3
     assert KEY in {seen.key for seen in server.seen}
-    assert KEY not in out + err
-    assert "[secret]" in out
-    assert "\x1b" not in out
-    assert len(out) < 20_000
+    assert [KEY in out + err, "[secret]" in out, "\x1b" in out, len(out) < 20_000] == [False, True, False, True]
     assert "::error" not in out or words == ("--json",)

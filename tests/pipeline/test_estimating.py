@@ -65,9 +65,6 @@ def test_a_simulated_vendor_is_free_unless_a_price_is_stated(bench: Any) -> None
     assert (priced.price.source, free.price.source) == ("config", "simulated")
     assert (priced.cost_usd or 0) > 0.1
     assert free.cost_usd == 0
-
-
-def test_an_unknown_price_is_said_next_to_a_free_vendor(bench: Any) -> None:
     text = CONFIG.replace("https://priced.invalid/v1", "sim://faithful")
     bench.write("config.yaml", text.replace("      price: {input: 1.0, output: 2.0, request: 0.01}\n", ""))
     assert "free and 1 vendor without" in bench("run", "--dry-run", "--test-file-path", bench.samples(4))[1]

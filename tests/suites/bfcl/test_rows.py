@@ -107,10 +107,9 @@ def test_no_expected_call_is_an_irrelevance_row() -> None:
     assert sample.expected["category"] == "irrelevance"
     answers = (said("Sorry."), failed(), called(("book_table", {})))
     assert [judged(BfclSuite(), sample, each).values["correct"] for each in answers] == [1.0, 0.0, 0.0]
-    with pytest.raises(DataError, match="means none"):
-        load_custom({"messages": [USER], "tools": TOOLS})
-    with pytest.raises(DataError, match="no row expects a call"):
-        load_custom({"messages": [USER], "tool_calls": []})
+    for row, words in (({"tools": TOOLS}, "means none"), ({"tool_calls": []}, "no row expects a call")):
+        with pytest.raises(DataError, match=words):
+            load_custom({"messages": [USER], **row})
 
 
 def test_calls_are_matched_as_a_multiset() -> None:
