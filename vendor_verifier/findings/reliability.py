@@ -48,18 +48,17 @@ def failures(run: ModelRun, label: str) -> Iterator[Test]:
     own, base = run.asked[label], run.asked[run.baseline or ""]
     if own.empty or base.empty:
         return
-    for name, gap, line in (("failed", GAP, FAILED_LINE), ("cut_off", CUT_GAP, CUT_LINE), ("retried", GAP, np.inf)):
+    for name, gap, line, words in (
+        ("failed", GAP, FAILED_LINE, "{} requests failed ({})"),
+        ("cut_off", CUT_GAP, CUT_LINE, "Cut off {} answers before their end"),
+        ("retried", GAP, np.inf, "{} requests were answered on a later try only"),
+    ):
         hit = own[name]
         count, base_groups = int(hit.sum()), _base_groups(base, name, len(own), gap)
         found = more_stretches(stretches(hit.to_numpy(), gap), count, len(own), base_groups, len(base))
         if name == "retried" and count <= LEAST_RETRIED * len(own):
             found = found._replace(p_value=1.0)
-        seen = f"{count} of {len(own)}"
-        text = {
-            "failed": f"{seen} requests failed ({main_failure(own[hit])[0]})",
-            "cut_off": f"Cut off {seen} answers before their end",
-            "retried": f"{seen} requests were answered on a later try only",
-        }[name]
+        text = words.format(f"{count} of {len(own)}", main_failure(own[hit])[0])
         text += f"; baseline {int(base[name].sum())} of {len(base)}."
         counts = count + base_groups > 0
         yield compared(FACET, name, text, found, line=line, counts=counts, samples=shown(own[hit]))

@@ -65,6 +65,11 @@ class ScorePlan:
         """The planned repetitions of an entry."""
         return self.repeat if entry.repeat is None else entry.repeat
 
+    @property
+    def ranked(self) -> int:
+        """The number of samples of the evaluations that rank."""
+        return sum(len(samples) for suite, samples in self.samples.items() if not is_diagnostic(suite))
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -103,13 +108,16 @@ class ScoredRun:
 
 class _Entry(NamedTuple):
     """One entry's rows: those of ranked evaluations, misrouted ones included (``every``) or not (``rows``), and those
-    of checks and probes (``diagnostics``). ``charged`` marks the rows that say something of the vendor."""
+    of checks and probes (``diagnostics``). ``charged`` marks the rows that say something of the vendor, ``planned``
+    counts those of ranked evaluations, and ``lost_count``: a row that is missing is a failure."""
 
     info: EntryInfo
     every: pd.DataFrame
     rows: pd.DataFrame
     charged: pd.Series[bool]
     diagnostics: pd.DataFrame
+    planned: int
+    lost_count: bool
 
 
 class _Time(NamedTuple):
@@ -136,6 +144,11 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     excuse_refused_access(records, places)
     withheld = withhold_speeds(records, places, baselines)
     warnings += [f"{model}: TPS of {label} was not measured: {why}" for (model, label), why in withheld.items()]
+    complete = plan.complete
+    if complete is None:
+        each = sum(map(len, plan.samples.values()))
+        planned = {info.key: plan.repeat_of(info) * each if info.begun is None else info.begun for info in plan.entries}
+        complete = all(len(places[key]) == count for key, count in planned.items())
     entries = {}
     are_diagnostics = records["suite"].isin(
         [suite for suite in records["suite"].cat.categories if is_diagnostic(str(suite))]
@@ -144,13 +157,14 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         own = records.iloc[places[info.key]]
         every, diagnostics = own[~are_diagnostics[own.index]], own[are_diagnostics[own.index]]
         rows = every[~every["misrouted"]]
-        entries[info.key] = _Entry(info, every, rows, rows["charge"] != "us", diagnostics)
-    complete = plan.complete
-    if complete is None:
-        complete = all(
-            len(part) == _planned(plan, entry, diagnostic=diagnostic)
-            for entry in entries.values()
-            for diagnostic, part in ((False, entry.every), (True, entry.diagnostics))
+        entries[info.key] = _Entry(
+            info=info,
+            every=every,
+            rows=rows,
+            charged=rows["charge"] != "us",
+            diagnostics=diagnostics,
+            planned=plan.repeat_of(info) * plan.ranked if info.begun is None else info.begun - len(diagnostics),
+            lost_count=complete and not plan.imported and len(rows) > 0,
         )
     keys = ["model", "label", "suite"]
     values = frames.evaluations.join(records[[*keys, "misrouted", "charge"]], on="record")
@@ -164,12 +178,10 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         times = {label: _times(entry, plan.ttft) for label, entry in own_entries.items()}
         triggers: dict[str, Triggers] = {}
         if expected is not None and samples:
-            decided = {
-                label: _decisions(plan, entry, samples, complete=complete) for label, entry in own_entries.items()
-            }
+            decided = {label: _decisions(plan, entry, samples) for label, entry in own_entries.items()}
             triggers = triggers_of(decided, expected, plan.undecided, against_itself=plan.baseline_f1 == "self")
         vendors = [
-            _vendor(plan, entry, times[label], triggers.get(label), sums, complete=complete, baseline=expected)
+            _vendor(plan, entry, times[label], triggers.get(label), sums, expected)
             for label, entry in own_entries.items()
         ]
         lost = {name for found in times.values() for name, time in found.items() if time.discarded and not time.n}
@@ -183,13 +195,6 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         placed = {label: structs.replace(each, intervals=spans.get(label, {})) for label, each in placed.items()}
         models[model] = structs.replace(result, vendors=placed)
     return Scored(models, complete, warnings, records)
-
-
-def _planned(plan: ScorePlan, entry: _Entry, *, diagnostic: bool = False) -> int:
-    if entry.info.begun is not None:
-        return len(entry.diagnostics) if diagnostic else entry.info.begun - len(entry.diagnostics)
-    each = sum(len(samples) for suite, samples in plan.samples.items() if is_diagnostic(suite) == diagnostic)
-    return plan.repeat_of(entry.info) * each
 
 
 def _times(entry: _Entry, ttft: str) -> dict[str, _Time]:
@@ -212,14 +217,11 @@ def _vendor(
     times: Mapping[str, _Time],
     triggers: Triggers | None,
     sums: pd.DataFrame,
-    *,
-    complete: bool,
     baseline: str | None,
 ) -> VendorResult:
     info, rows = entry.info, entry.rows
-    lost_rows_count = complete and not plan.imported and len(rows) > 0
     succeeded, uncharged = int(rows["ok"].sum()), int((~entry.charged).sum())
-    whole = _planned(plan, entry) - (len(entry.every) - len(rows)) if lost_rows_count else len(rows)
+    whole = entry.planned - (len(entry.every) - len(rows)) if entry.lost_count else len(rows)
     # A vendor that refused everything has rows, and none of them is charged to it.
     asked = whole - uncharged if entry.charged.any() else 0
     valid, judged = judged_calls(rows["classes"], plan.schema_policy)
@@ -227,7 +229,7 @@ def _vendor(
     # Of all answers that report both, also those of probes.
     cache = pd.concat([entry.every, entry.diagnostics])[["input_tokens", "cached_tokens"]].dropna()
     took, cached = float(cache["input_tokens"].sum()), cache["cached_tokens"].clip(upper=cache["input_tokens"]).sum()
-    suites = _suites(plan, entry, sums, lost_rows_count=lost_rows_count)
+    suites = _suites(plan, entry, sums)
     failures = rows["failure"].value_counts()
     return VendorResult(
         label=info.label,
@@ -251,7 +253,7 @@ def _vendor(
             **{name: time.n for name, time in times.items()},
             **{name: suite.judged for name, suite in suites.items()},
         },
-        planned=_planned(plan, entry),
+        planned=entry.planned,
         recorded=len(rows),
         succeeded=succeeded,
         failures={str(kind): int(count) for kind, count in failures.items() if count},
@@ -259,18 +261,17 @@ def _vendor(
     )
 
 
-def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str], *, complete: bool) -> Decisions:
+def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str]) -> Decisions:
     """The entry's decisions; where the number of repetitions was not planned, no sample is missing."""
     info = entry.info
-    each = sum(len(found) for suite, found in plan.samples.items() if not is_diagnostic(suite))
-    numbers = compared_repetitions(plan.repeat_of(info), info.begun, each)
+    numbers = compared_repetitions(plan.repeat_of(info), info.begun, plan.ranked)
     own = entry.every[entry.every["suite"] == TRIGGER]
     counts = ~own["misrouted"] & (own["charge"] != "us")
-    lost = complete and not plan.imported and info.begun is None and len(entry.rows) > 0
-    return decisions(own.assign(counts=counts), samples, numbers, missing_is_failed=lost)
+    is_failed = entry.lost_count and info.begun is None
+    return decisions(own.assign(counts=counts), samples, numbers, missing_is_failed=is_failed)
 
 
-def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_count: bool) -> dict[str, SuiteResult]:
+def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame) -> dict[str, SuiteResult]:
     """The results in the evaluations that score by a mean; each lost row counts 0 in it."""
     info, found = entry.info, {}
     for suite, samples in plan.samples.items():
@@ -286,7 +287,7 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
             continue
         recorded = int((entry.every["suite"] == suite).sum())
         planned = planned if info.begun is None else recorded
-        lost = planned - recorded if lost_rows_count else 0
+        lost = planned - recorded if entry.lost_count else 0
         key: Any = (info.model, info.label, suite)
         values = {
             str(name): float(row["sum"] / (row["count"] + lost)) if row["count"] else None

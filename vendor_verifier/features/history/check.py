@@ -10,8 +10,8 @@ from __future__ import annotations
 import html
 import logging
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -191,9 +191,8 @@ def _summary(report: Report, changes: Sequence[FacetChange], names: Names) -> li
     return words
 
 
-@contextmanager
-def only_check(runs: Path) -> Iterator[None]:
-    """Hold the lock under ``runs`` that keeps a second check out while one is running.
+def only_check(runs: Path) -> AbstractContextManager[Any]:
+    """The lock under ``runs``, held, that keeps a second check out while one is running.
 
     Raises:
         RunFolderError: another check is running.
@@ -201,16 +200,11 @@ def only_check(runs: Path) -> Iterator[None]:
     """
     try:
         runs.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        lock = filelock.FileLock(runs / ".check.lock", timeout=0, mode=FILE_MODE)
-        lock.acquire()
+        return filelock.FileLock(runs / ".check.lock", timeout=0, mode=FILE_MODE).acquire()
     except filelock.Timeout:
         raise RunFolderError(f"another check is running in {runs}/; this one sent nothing") from None
     except OSError as error:
         raise StorageError(f"cannot lock {runs}: {error.strerror or error}") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def clear_old_runs(history: pd.DataFrame, runs: Path, limit: datetime, *, keep: Path) -> list[str]:
