@@ -17,7 +17,7 @@ from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, perce
 from vendor_verifier.scoring.money import costs_usd
 from vendor_verifier.scoring.table import has_word
 from vendor_verifier.stats.compare import Comparison, slope
-from vendor_verifier.stats.intervals import mean_interval, quantile
+from vendor_verifier.stats.intervals import mean_interval, median_interval
 from vendor_verifier.text import counted
 
 LEAST = 12
@@ -106,7 +106,7 @@ def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     excess = (rates[0] - sum(rates[1:]) / len(rates[1:])).dropna()
     if len(excess) < LEAST:
         return
-    value, low, high = (math.expm1(end) for end in quantile(np.asarray(excess, dtype=np.float64), 0.5))
+    value, low, high = (math.expm1(end) for end in median_interval(np.asarray(excess, dtype=np.float64)))
     text = f"Bills {percent(value)} more output tokens for as much text ({len(excess)} answers compared)."
     # With ties the exact p-value of so few takes a second; the normal one is the more cautious.
     method = "asymptotic" if len(excess) <= 13 else "auto"

@@ -4,14 +4,9 @@ Positive = the model called a tool. Over the pairs of one repetition of the base
 
     precision = TP ÷ (TP + FP)    recall = TP ÷ (TP + FN)    F1 = 2·TP ÷ (2·TP + FP + FN)
 
-and 0 ÷ 0 is ``None``, never 0 or 1. Where the baseline never called there is nothing to trigger, and nobody has an F1,
-the baseline included: a vendor that failed or called there would be the only one ranked, and so first, with a 0.
-F1 is the mean of the pairs' F1s; counts are sums over them, and precision and recall are taken from the sums.
-
-A pair whose baseline failed, was cut or is missing says nothing and is dropped. A vendor that failed is
-
-- ``missed``: a miss, i.e. FN, whatever the baseline decided, so that failing never raises F1;
-- ``exclude``: left out. A vendor that fails on what it would get wrong then looks better. Hence not the default.
+and 0 ÷ 0 is ``None``. Where the baseline never called nobody has an F1: a vendor that failed or called there would be
+the only one ranked, and so first, with a 0. A pair whose baseline failed, was cut or is missing is dropped. A vendor
+that failed is ``missed`` (FN, so that failing never raises F1) or, where that is wanted, left out (``exclude``).
 """
 
 from __future__ import annotations

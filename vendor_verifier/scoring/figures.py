@@ -1,16 +1,7 @@
-"""The figures of every vendor, from the frames of a run.
+"""The figures of every vendor, from the frames of a run; docs/metrics.md says which records each is taken over.
 
-Which records a figure is taken over:
-
-- Success rate = succeeded ÷ planned when the run is complete, so a lost row is a failure. When it was interrupted the
-  samples never sent are left out, as are rows that an imported file lacks. F1 follows the same rule.
-- Records that failed before anything was asked (``charge`` is ``us``) are left out. A vendor that refused our key or
-  our credit for everything has no figures at all; where it answered anything, its refusals stay failures.
-- Answers of another provider than the pinned one are left out.
-- An entry that was asked for a stated time was planned what was begun; whole repetitions are compared.
-- Averages are over the successes that measured. A time is None where more than 20 % were discarded
-  because this program was late, and nobody of the model is ranked by it.
-- Feature checks and probes join none of these figures; checks have a result of their own.
+Left out are records that failed before anything was asked (``charge`` is ``us``) and answers of another provider than
+the pinned one. Feature checks and probes join none of these figures; checks have a result of their own.
 """
 
 from __future__ import annotations

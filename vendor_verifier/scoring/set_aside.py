@@ -1,10 +1,7 @@
 """Rows and speeds that say nothing of a vendor, which are set aside before any figure is made.
 
-- Answers of another provider than the pinned one.
-- The refusals of a vendor that refused our key or our credit for everything.
-- Speeds of a faked stream, which is generated whole and then sent in pieces: the first token comes the later the longer
-  the answer is, and the pieces follow faster than any model decodes.
-- Speeds where many answers bill tokens that they do not show: the speed of the others would stand for all.
+The speed of a faked stream, which is generated whole and then sent in pieces, is not the model's. Where many answers
+bill tokens that they do not show, the speed of the others would stand for all.
 """
 
 from __future__ import annotations

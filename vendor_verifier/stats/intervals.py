@@ -29,19 +29,11 @@ def wilson(hits: float, n: float) -> tuple[float, float]:
     return (0.0 if not hits else max(0.0, middle - half)), (1.0 if hits == n else min(1.0, middle + half))
 
 
-def quantile(values: Floats, q: float) -> tuple[float, float, float]:
-    """A quantile and the order statistics that enclose it (binomial, distribution-free).
-
-    An end is infinite where so few values cannot enclose it. ``values`` need not be sorted, and hold no NaN.
-    """
+def median_interval(values: Floats) -> tuple[float, float, float]:
+    """The median of six values or more with the order statistics that enclose it (binomial, distribution-free)."""
     ordered = np.sort(values)
-    n = ordered.size
-    if not n:
-        return math.nan, -math.inf, math.inf
-    low, high = int(scipy.stats.binom.ppf(_TAIL, n, q)), int(scipy.stats.binom.ppf(1 - _TAIL, n, q)) + 1
-    below = float(ordered[low - 1]) if low >= 1 else -math.inf
-    above = float(ordered[high - 1]) if high <= n else math.inf
-    return float(np.quantile(ordered, q)), below, above
+    low, high = scipy.stats.binom.ppf([_TAIL, 1 - _TAIL], ordered.size, 0.5).astype(int)
+    return float(np.quantile(ordered, 0.5)), float(ordered[low - 1]), float(ordered[high])
 
 
 def bootstrap(sums: Floats, statistic: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:

@@ -1,12 +1,8 @@
-"""Whether a vendor got worse over the runs of a history; two runs alone are never enough to tell.
+"""Whether a vendor got worse over the runs of a history; docs/nightly.md has the rules.
 
-Of complete runs that asked the same, per vendor and figure, quantities on a logarithmic scale:
-
-- what three in four of the other vendors of a run, three at least, moved in common is taken out;
-- from 8 runs on, a change of level within the last 7 runs is a
-  regression if it is worse by at least the least change, with the others' movement taken out and without.
-
-The more series are judged at once, the more would alarm by chance: p is 0.003 ÷ their number.
+Of complete runs that asked the same, per vendor and figure, quantities on a logarithmic scale, a change of level is
+judged with the other vendors' common movement taken out and without. The more series are judged at once, the more would
+alarm by chance: p is 0.003 ÷ their number.
 """
 
 from __future__ import annotations
