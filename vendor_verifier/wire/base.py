@@ -185,22 +185,24 @@ def chat_finish(raw: str) -> FinishReason:
     return _CHAT_FINISH_REASONS.get(raw.lower(), "unknown")
 
 
-def chat_usage(usage: Mapping[str, Any]) -> Usage:
-    """Usage in the chat-completions vocabulary and its common extensions."""
-    cached = (
-        as_dict(usage.get("prompt_tokens_details")).get("cached_tokens"),
-        usage.get("prompt_cache_hit_tokens"),
-        usage.get("cached_tokens"),
-    )
-    given, output = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
-    reasoning = as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+def read_usage(usage: Mapping[str, Any]) -> Usage:
+    """Usage in the words of chat completions or of Responses, with their common extensions."""
+
+    def first(*names: str, of: Mapping[str, Any] = usage) -> int | None:
+        return next((count for name in names if (count := as_count(of.get(name))) is not None), None)
+
+    of_input = as_dict(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+    of_output = as_dict(usage.get("completion_tokens_details") or usage.get("output_tokens_details"))
+    given, output = first("prompt_tokens", "input_tokens"), first("completion_tokens", "output_tokens")
+    cached = first("cached_tokens", of=of_input)
+    reasoning = first("reasoning_tokens", of=of_output)
     # xAI counts reasoning apart, and only the total includes it.
     if given and output and reasoning and usage.get("total_tokens") == given + output + reasoning:
         output += reasoning
     return Usage(
         input=given,
         output=output,
-        cached=next((count for count in map(as_count, cached) if count is not None), None),
+        cached=first("prompt_cache_hit_tokens", "cached_tokens") if cached is None else cached,
         reasoning=reasoning,
         cost_usd=as_amount(usage.get("cost")),
     )

@@ -278,13 +278,9 @@ class GeminiReader:
         found = {key: as_count(usage.get(key)) for key in _COUNTS}
         self._counts.update({key: count for key, count in found.items() if count is not None})
         counts = self._counts
-        report = Usage(
-            input=total(counts, "promptTokenCount", "toolUsePromptTokenCount"),
-            output=total(counts, "candidatesTokenCount", "thoughtsTokenCount"),
-            cached=counts.get("cachedContentTokenCount"),
-            reasoning=counts.get("thoughtsTokenCount"),
-        )
-        answer.usage(report)
+        given = total(counts, "promptTokenCount", "toolUsePromptTokenCount")
+        output = total(counts, "candidatesTokenCount", "thoughtsTokenCount")
+        answer.usage(Usage(given, output, counts.get("cachedContentTokenCount"), counts.get("thoughtsTokenCount")))
 
     def _finished(self, candidate: dict[str, Any], feedback: dict[str, Any], answer: Answer) -> None:
         raw, blocked = as_word(candidate.get("finishReason")), as_word(feedback.get("blockReason"))

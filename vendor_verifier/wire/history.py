@@ -1,8 +1,7 @@
 """Reads a chat-completions history for wires that speak another protocol.
 
-Calls and results are paired here, once: histories in the wild repeat ids from turn to turn, leave them out, or use the
-older ``function`` role, while the other protocols insist on unique ids and complete pairs. Whatever has no counterpart
-anywhere is put down in :class:`~vendor_verifier.wire.base.Notes`, never dropped in silence.
+Calls and results are paired here, once: histories repeat ids from turn to turn, leave them out, or use the older
+``function`` role, while other protocols insist on unique ids and complete pairs. What cannot be said is noted.
 """
 
 from __future__ import annotations

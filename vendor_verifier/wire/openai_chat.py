@@ -17,7 +17,7 @@ import msgspec
 
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Answer
-from vendor_verifier.wire.base import Notes, body_object, chat_finish, chat_usage, event_object, join_url
+from vendor_verifier.wire.base import Notes, body_object, chat_finish, event_object, join_url, read_usage
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.payload import MAX_DEPTH, as_dict, as_list, as_text, as_whole, as_word, may_be_deep
 from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, lay_over, post, switched
@@ -137,7 +137,7 @@ class OpenAIChatReader:
                 answer.anomaly("usage_in_choice")
                 usage = choice.usage
             if usage:
-                answer.usage(chat_usage(usage))
+                answer.usage(read_usage(usage))
         raw = choice.finish_reason
         if raw and isinstance(raw, str):
             answer.finish(chat_finish(raw), raw, as_text(choice.native_finish_reason))

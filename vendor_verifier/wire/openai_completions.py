@@ -1,13 +1,11 @@
 """Raw completions: the prompt is rendered and the calls are parsed here, without the host's template and parser.
 
-This wire measures the model as served. The chat template is applied by ``render``, a function the shell supplies, since
-it needs files. Whatever would have a host do more than generate text (forced tool choice, structured output) has no
-counterpart and makes a turn untranslatable.
+This wire measures the model as served. ``render`` applies the chat template, which needs files. Whatever asks a host to
+do more than generate text (forced tool choice, structured output) makes a turn untranslatable.
 
-Text is taken as it streams, for timing; its meaning is read once, when the answer is over, by the markers of the model
-families. What a model wrote is never repaired. Markers are found with plain searches, so the cost is linear whatever
-the text. A call that is open at the end of the text is a call: its end marker was the stop word, or the budget ran out
-(``is_cut``), and then its arguments are left open too. Markup that makes no sense stays in the text, where it is seen.
+Text is timed as it streams and read once, when the answer is over, by the markers of the model families. Nothing is
+repaired. Plain searches find the markers in linear time. A call that is open at the end of the text counts: its end
+marker was the stop word, or the budget ran out (``is_cut``), and then its arguments stay open. Other markup stays text.
 
 ====================  ==================================================================================
 Kimi                  ``<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|>``
@@ -216,7 +214,7 @@ def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bo
 
 
 def _call(found: _Found, types: Mapping[str, Mapping[str, Any]], *, is_cut: bool) -> ToolCall:
-    """The call, with pairs as the JSON text every other family would have written; left open if the budget cut it."""
+    """The call, with pairs as JSON text, which is left open if the budget cut it."""
     if isinstance(found.arguments, str):
         return ToolCall(found.name, found.arguments, found.id)
     declared = types.get(found.name, {})

@@ -16,14 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.records.record import FinishReason, Usage
+from vendor_verifier.records.record import FinishReason
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.answer import Answer
-from vendor_verifier.wire.base import Notes, body_object, chat_usage, event_object, join_url, read_identity
+from vendor_verifier.wire.base import Notes, body_object, event_object, join_url, read_identity, read_usage
 from vendor_verifier.wire.errors import Fault, read_fault
 from vendor_verifier.wire.history import Part, PastMessage, TextPart
-from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_list, as_text, as_whole, as_word
+from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.sse import SseEvent
 from vendor_verifier.wire.tool_calls import Arguments
 
@@ -305,7 +305,7 @@ class ResponsesReader:
             self._not_streamed(response, answer)
         usage = as_dict(response.get("usage"))
         if usage:
-            answer.usage(_usage(usage))
+            answer.usage(read_usage(usage))
         if status in ("failed", "cancelled"):
             fault = read_fault({"error": response.get("error")})
             answer.failed(fault or Fault.of(f"the response ended as {status}", code=status))
@@ -340,16 +340,3 @@ class ResponsesReader:
 
 def _words(part: Mapping[str, Any]) -> str:
     return as_text(part.get("text")) or as_text(part.get("refusal")) or ""
-
-
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    """Usage in this protocol's words, or in those of chat completions where a gateway uses them."""
-    if "input_tokens" not in usage and "output_tokens" not in usage:
-        return chat_usage(usage)
-    return Usage(
-        input=as_count(usage.get("input_tokens")),
-        output=as_count(usage.get("output_tokens")),
-        cached=as_count(as_dict(usage.get("input_tokens_details")).get("cached_tokens")),
-        reasoning=as_count(as_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
-        cost_usd=as_amount(usage.get("cost")),
-    )

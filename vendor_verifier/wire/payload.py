@@ -1,7 +1,7 @@
 """Vendors' values: JSON by RFC 8259 or not at all, fields of stated kinds, and text that can be written.
 
-Python's own reader accepts NaN and Infinity, recurses without bound and fails on long integers with an error that is
-not a JSON error; here all of these are one :class:`PayloadError` with a reason.
+Python's own reader accepts NaN and Infinity, recurses without bound and has other errors for long integers; here all
+of these are a :class:`PayloadError` with a reason.
 """
 
 from __future__ import annotations

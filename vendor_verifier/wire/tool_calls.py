@@ -3,9 +3,8 @@
 A vendor's index may be missing, negative or 2·10⁹. A piece belongs to
 
 1. the call that was begun under the same index, unless the piece starts another call there: it carries a different id,
-   or, where the host sends no ids, a name after the first call's arguments are complete (hosts that send every call as
-   index 0). A different id without a name in the middle of the arguments is a host that makes up a new id
-   for every piece;
+   or, where the host sends no ids, a name after complete arguments (hosts that send every call as index 0). A
+   different id without a name in the middle of the arguments is a host that makes up a new id for every piece;
 2. without an index, the call with the same id, else a new call if it brings an id or a name that is not just a
    repetition, else the last call.
 
