@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from vendor_verifier.records.plan import Price
@@ -97,10 +99,14 @@ def test_the_command_line_wins(load):
 
 def test_settings_of_the_file_lie_under_those_given(load):
     """A flag goes before `run:`, which goes before the default; all problems name their line."""
-    text = "run:\n  retries: 7\n  limit: 20\n  vendor: [siliconflow]\n" + PAGE
-    configuration = load(text, KEYS, limit=30)
+    text = "run:\n  retries: 7\n  limit: 20\n  vendor: siliconflow\n  vendor_path: plugins\n"
+    text += "  set: [trigger.head=true, trigger.sample_size=2]\n" + PAGE
+    configuration = load(text, KEYS, limit=30, set=("run.repeat=1", "trigger.sample_size=3"))
     options = configuration.options
     assert (options.retries, options.limit, options.timeout, options.repeat) == (7, 30, None, 1)
+    assert options.vendor_path == (Path("plugins"),)
+    chosen = configuration.suites["trigger"].chosen
+    assert (chosen.head, chosen.sample_size) == (True, 3)
     assert [entry.vendor for entry in configuration.entries] == ["siliconflow"]
 
 

@@ -26,7 +26,7 @@ from vendor_verifier.cli.output import (
     warn,
 )
 from vendor_verifier.config.document import read_environment
-from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option, run_options
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.resources import shipped
 
@@ -87,13 +87,13 @@ def demo_command(
         return int(resolve_name("vendor_verifier.features.simulate.command:simulate_command")(seed=seed))
     from vendor_verifier.config.entries import SIMULATED_MODEL
 
-    options = RunOptions(
+    options = run_options(
         config_file_path=shipped("config_simulated.yaml"),
         model=(SIMULATED_MODEL,),
         suite=suite,
         set=set,
         limit=limit,
-        head=head,
+        head=head or None,
         seed=seed,
         request_concurrency=5,
         output_dir=output_dir,

@@ -30,6 +30,13 @@ _MAX_NODES = 20_000
 _MOST_LISTED = 20
 _TAG = "tag:yaml.org,2002:"
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+# What pydantic says, and we do.
+_OUR_WORDS = {
+    "Input should be": "expected",
+    "a valid tuple": "a list",
+    "a valid list": "a list",
+    "a valid dictionary": "a mapping",
+}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -318,9 +325,12 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
         return f"unknown key{nearest(name, known) or '; known are ' + there}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
+    if error["type"] == "model_type" and error["ctx"]["class_name"] == "ModelSection":
+        return f"read {described(read, path)}; expected `vendors:` under the model (check the indentation)"
     quotes = "; write it in quotes" if error["type"] == "string_type" and isinstance(read, (bool, int, float)) else ""
-    words = str(error["msg"])
-    expected = words.replace("Input should be", "expected", 1).replace("dictionary", "mapping")
+    expected = str(error["msg"]).partition(" or instance of ")[0]
+    for theirs, ours in _OUR_WORDS.items():
+        expected = expected.replace(theirs, ours, 1)
     return f"read {described(read, path)}; {expected[:1].lower()}{expected[1:]}{quotes}"
 
 

@@ -6,7 +6,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_origin
+from typing import Annotated, Any, Literal, Self
 
 from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
@@ -48,7 +48,14 @@ def help_of(field: FieldInfo) -> str:
     return next(each.help or "" for each in field.metadata if isinstance(each, Parameter))
 
 
-Words = tuple[str, ...]
+def one_or_many(value: Any) -> Any:
+    """The words of a text with commas between, as the command line gives several; anything else as it is."""
+    return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+
+_OneOrMany = BeforeValidator(one_or_many, json_schema_input_type=str | tuple[str, ...])
+Words = Annotated[tuple[str, ...], _OneOrMany]
+GIVEN_TWICE = "is given twice; keep one, with commas between several values"
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0)]
 _LIMITS = Limits()
@@ -136,7 +143,7 @@ class RunConfig(BaseModel):
     seed: Annotated[int | None, option("Random seed for sample order and generated questions.", INPUT)] = None
     dataset_format: Annotated[str | None, in_file("Format of the rows. [default: by the first row]")] = None
     skip_bad_samples: Annotated[bool, in_file("Leave out unreadable lines, with a warning.")] = False
-    vendor_path: Annotated[tuple[Path, ...], in_file("Folders with vendor plugins.")] = ()
+    vendor_path: Annotated[tuple[Path, ...], _OneOrMany, in_file("Folders with vendor plugins.")] = ()
 
     vendor_concurrency: Annotated[Count | None, option("Test at most N vendors in parallel. [default: all]", PACE)] = (
         None
@@ -220,6 +227,9 @@ class RunConfig(BaseModel):
     def over(self, file: "RunConfig") -> Self:
         """These settings, with those of the ``file`` where none was given."""
         given = {name: getattr(file, name) for name in file.model_fields_set - self.model_fields_set}
+        if file.set:
+            own = {word.partition("=")[0] for word in self.set}
+            given["set"] = (*(word for word in file.set if word.partition("=")[0] not in own), *self.set)
         return self.model_copy(update=given)
 
     def by_default(self, names: Iterable[str]) -> Self:
@@ -233,11 +243,14 @@ class RunConfig(BaseModel):
         if not words:
             return self
         given: dict[str, Any] = {}
+        problems: list[Problem] = []
         for word in words:
             name, _, value = word.removeprefix("run.").partition("=")
-            field = RunConfig.model_fields.get(name)
-            is_many = field is not None and get_origin(field.annotation) is tuple
-            given[name] = value.split(",") if is_many else value
+            if name in given or name in self.model_fields_set:
+                problems.append(Problem(f"it {GIVEN_TWICE}", key=f"--set run.{name}"))
+            given[name] = value
+        if problems:
+            raise ProblemsError(problems)
         try:
             stated = RunConfig(**given)
         except ValidationError as error:

@@ -11,25 +11,18 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from vendor_verifier.config.document import listed, nearest
-from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.run_config import GIVEN_TWICE, RunOptions, Words
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.suites import SUITES, Suite, SuiteKind, known_suite, suite_kind
-
-
-def one_or_many(value: Any) -> Any:
-    """The words of a text with commas between, as the command line gives several; anything else as it is."""
-    return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
-
 
 Places = Mapping[str, Problem]
 """By key (``suites.trigger.head``) the place of an option in the file: a problem without a message."""
 
 # It takes milliseconds to make.
 _adapter = cache(TypeAdapter)
-_Words = Annotated[tuple[str, ...], BeforeValidator(one_or_many)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +31,10 @@ class TaskOptions:
 
     test_file_path: str | None = None
     dataset_format: str | None = None
-    sample_ids: _Words = ()
-    filter_difficulty: _Words = ()
-    filter_category: _Words = ()
-    filter_tags: _Words = ()
+    sample_ids: Words = ()
+    filter_difficulty: Words = ()
+    filter_category: Words = ()
+    filter_tags: Words = ()
     sample_size: Annotated[int, Field(ge=1)] | None = None
     head: bool = False
     # An endless wait cannot be written into a manifest.
@@ -179,6 +172,8 @@ def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[P
             near = f"{name} does not take part in this run, add --suite {name}"
             near = near if suite_kind(name) else f"unknown suite{nearest(name, kinds)}"
             problems.append(Problem(f"read {word!r}; {near}", key="--set"))
+        elif (name, key) in special:
+            problems.append(Problem(f"read {word!r}, but it {GIVEN_TWICE}", key="--set"))
         else:
             special[name, key] = value
     found: dict[tuple[str, str], Any] = {}

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.config.document import listed, nearest
-from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, one_or_many
+from vendor_verifier.config.run_config import RunOptions, one_or_many
+from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples

@@ -20,9 +20,9 @@ from typing import Annotated, Any
 from msgspec import structs
 from pydantic import Field
 
-from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.run_config import RunOptions, one_or_many
 from vendor_verifier.config.secret_text import has_known_form
-from vendor_verifier.config.suite_options import SuiteOptions, one_or_many
+from vendor_verifier.config.suite_options import SuiteOptions
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.execute import variables_of
