@@ -126,7 +126,7 @@ def _digest(value: object) -> str:
 
 
 MASK = "[secret]"
-_MIN_LENGTH = 6
+LEAST_SECRET = 6
 _TAIL = 8
 # The number of first characters that reveal a secret cut off behind them, as in capped messages.
 _HEAD = 12
@@ -141,14 +141,14 @@ class Scrubber:
     base64 alone or inside longer text (``user:secret``), each in any mixture of upper and lower case (of base64: of the
     secret as it is, all upper or all lower case). Of a secret of sixteen characters or more a piece is masked
     too, as far as it goes: from its beginning (a message that was cut) or to its end (vendors echo ``sk-…abcd1234``).
-    Secrets shorter than six characters are too common to replace and are refused by the configuration instead.
+    Secrets shorter than ``LEAST_SECRET`` are too common to replace; the configuration warns of them.
 
     ``names`` are public (labels, vendors, models): what is a part of one is never masked, whatever the secrets are.
     """
 
     def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
         public = _folded("\n".join(names))
-        found = {piece for secret in secrets if len(secret) >= _MIN_LENGTH for piece in _pieces(secret, public)}
+        found = {piece for secret in secrets if len(secret) >= LEAST_SECRET for piece in _pieces(secret, public)}
         self._pieces = sorted(found)
         self._holds = _holding([sought.encode() for sought, _ in self._pieces])
 

@@ -233,3 +233,33 @@ def test_the_baseline_is_the_marked_entry_or_the_maker(load, model, lines, chose
     assert next((entry.label for entry in configuration.entries if entry.is_baseline), None) == expected
     assert warned in "\n".join(configuration.warnings)
     assert bool(warned) == bool(configuration.warnings)
+
+
+@pytest.mark.parametrize(
+    ("setting", "entry", "value", "warned"),
+    [
+        (
+            "baseline_repeats: 2, duration: 5",
+            "",
+            "a-long-key",
+            "baseline_repeats has no effect without the evaluation trigger",
+        ),
+        (
+            "baseline_repeats: 5, suite: contract",
+            "",
+            "a-long-key",
+            "baseline_repeats has no effect without the evaluation",
+        ),
+        ("head: true", "", "a-long-key", "head has no effect without limit"),
+        ("head: true, limit: 3", "", "a-long-key", ""),
+        ("workers: 4", "", "a-long-key", "workers has no effect without a second account"),
+        ("", "temperature: 0.3, extra_body: {temperature: 0.9}", "a-long-key", "vendors[0].temperature: has no effect"),
+        ("temperature: 1", "temperature: 0.3, extra_body: {temperature: 0.9}", "a-long-key", ""),
+        ("", "", "abc12", "the value of `deepseek` has fewer than 6 characters"),
+    ],
+)
+def test_what_is_stated_and_has_no_effect_is_said(load, setting, entry, value, warned):
+    """A setting that nothing in the run reads, and a key too short to be found in an answer."""
+    config = f"run: {{{setting}}}\ndeepseek-v3.2: {{vendors: [{{name: deepseek, {entry}}}]}}"
+    warnings = load(config, f"deepseek={value}\n").warnings
+    assert (len(warnings), warned in "".join(warnings)) == (bool(warned), True)

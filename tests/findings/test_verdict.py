@@ -209,7 +209,7 @@ def test_a_baseline_asked_once_still_shows_missed_calls() -> None:
     run = honest_run(repeats=1)
     facets = judged(run).verdicts["v"].facets
     assert facets["reliability"].status == facets["bill"].status == "matches"
-    assert "--baseline-repeats 2" in facets["tool_calls"].reason
+    assert "--repeat 2" in facets["tool_calls"].reason
     missed = altered(run, "v", CALLS[::3], **NO_CALL)
     assert judged(missed).verdicts["v"].facets["tool_calls"].status == "differs"
 

@@ -77,13 +77,15 @@ class Lines(Silent):
 
     def started(self, work: Mapping[Name, Work]) -> None:
         self._next_s = time.monotonic() + _LINE_EVERY_S
-        for name, (due, done, price) in work.items():
+        for name, (due, done, price, _) in work.items():
             self.counts[name] = Count(None if due is None else done + due, done, price)
         total = self.total()
         words = "sending until the time is over"
         words = words if total.due is None else f"{counted(total.due - total.done, 'request')} to send"
         already = f", {total.done} already answered" if total.done else ""
-        self.show_start(f"{words} to {counted(len(self.counts), 'vendor')}{already}")
+        warmup = sum(each.warmup for each in work.values())
+        extra = f", {counted(warmup, 'warm-up request')} before" if warmup else ""
+        self.show_start(f"{words} to {counted(len(self.counts), 'vendor')}{already}{extra}")
 
     def show_start(self, words: str) -> None:
         say(words)

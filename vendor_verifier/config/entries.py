@@ -28,6 +28,7 @@ from vendor_verifier.config.secret_text import (
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry, Price
 from vendor_verifier.records.request import Endpoint
+from vendor_verifier.redaction import LEAST_SECRET
 from vendor_verifier.registry import Registry
 
 SIMULATED_MODEL = "simulated-model"
@@ -217,7 +218,7 @@ class EntryReader:
         for name, paths in self._missing.items():
             state = f"no value for `{printable(name)}`{nearest(name, self.variables.file_names)}"
             if name in self.variables.placeholders:
-                state = f"`{printable(name)}` holds only a placeholder"
+                state = f"`{printable(name)}` is empty or holds only a placeholder"
             how = f"set it in {self.variables.env_file} as `{printable(name)}=<the key>`, or in the environment"
             others = f" ({len(paths)} entries need it)" if len(paths) > 1 else ""
             self.document.problem(paths[0], f"{state}; {how}{others}")
@@ -236,12 +237,16 @@ class EntryReader:
             reason = "its address is not public" if is_known else f"not a known vendor{near}"
             self.document.problem(written.path, f"no url for {shown(entry.name)}: {reason}; add `url: https://…`")
             return None
-        address = read_address(url)
+        try:
+            address, own = read_address(url), read_address(home or url).host
+        except ValueError as error:
+            # The url of an entry is checked by now.
+            self.document.problem(written.path, f"the base_url of the plugin {shown(entry.name)}: {error}")
+            return None
         if address.origin.startswith("http:") and not address.local and not allow_http:
             words = "plain http sends the key unencrypted; use https://, or set `allow_http: true`"
             self.document.problem(path, words)
             return None
-        own = address.host if home is None else read_address(home).host
         if entry.key_variable is None and not address.local and address.host != own:
             key_name = self.registry.vendor(entry.name).key_name or entry.name
             words = (
@@ -261,6 +266,9 @@ class EntryReader:
             words = "cannot be sent: it holds a space, a line break or a non-ASCII character"
             self.document.problem(path, f"the value of `{printable(name)}` {words}")
         else:
+            if len(value) < LEAST_SECRET:
+                words = f"has fewer than {LEAST_SECRET} characters, so it is not removed from what vendors answer"
+                self.document.warn(path, f"the value of `{printable(name)}` {words}")
             self.secrets.add(value)
             return value
         return None
@@ -279,13 +287,18 @@ class EntryReader:
 
 
 def refuse_literal_secrets(value: Any, document: Document, path: KeyPath = ()) -> None:
-    """Refuse keys anywhere but in ``api_key`` and ``api_key_env``, whose own rules refuse them."""
+    """Refuse keys anywhere but in ``api_key`` and ``api_key_env``, whose own rules refuse them, and variables in
+    ``extra_body``."""
     if isinstance(value, (dict, list)):
         for step, each in value.items() if isinstance(value, dict) else enumerate(value):
             refuse_literal_secrets(each, document, (*path, step))
+    if not isinstance(value, str):
         return
+    if "extra_body" in path and references(value):
+        words = "a variable is not filled in here, only in `api_key` and `extra_headers`; write its value"
+        document.problem(path, words)
     setting = path[1:] if path[:1] == ("defaults",) else path[3:]
-    if not isinstance(value, str) or setting[:1] in (("api_key",), ("api_key_env",)):
+    if setting[:1] in (("api_key",), ("api_key_env",)):
         return
     is_named = bool(path) and names_a_secret(str(path[-1]))
     is_secret = has_known_form(value) or (is_named and looks_secret(value))

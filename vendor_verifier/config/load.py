@@ -28,7 +28,7 @@ from vendor_verifier.config.entries import (
     unmatched,
     with_baselines,
 )
-from vendor_verifier.config.run_config import RunConfig, RunOptions, without_effect
+from vendor_verifier.config.run_config import ASKED_AGAIN, RunConfig, RunOptions, without_effect
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
 from vendor_verifier.config.suite_options import SuiteOptions, stated_options
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError
@@ -56,14 +56,15 @@ _Condition = tuple[str, Problem]
 class Configuration:
     """What a user states of a run, checked: a config file under the ``options`` of the command line.
 
-    ``entries`` are in the order of the file. ``suites`` are the options of the run's evaluations,
-    ``variables`` those of .env and the environment. ``secrets`` holds every key and every header value with a variable
-    in it; they must not be written anywhere.
+    ``entries`` are in the order of the file. ``baseline_repeats`` is 1 where no answers are compared one by one.
+    ``suites`` are the options of the run's evaluations, ``variables`` those of .env and the environment. ``secrets``
+    holds every key and every header value with a variable in it; they must not be written anywhere.
     """
 
     entries: tuple[Entry, ...]
     options: RunOptions
     load: LoadShape
+    baseline_repeats: int
     score: ScoreRequest
     suites: Mapping[str, SuiteOptions]
     registry: Registry
@@ -93,7 +94,13 @@ def load_config(
     document = _document(options, variables)
     content = document.content if isinstance(document.content, dict) else {}
     refuse_literal_secrets(content, document)
-    top = document.fitted(Top, (), {key: content[key] for key in RESERVED if key in content})
+    settings = {key: content[key] for key in RESERVED if key in content}
+    for part, kind in (("run", RunConfig), ("defaults", Settings)):
+        if isinstance(stated := settings.get(part), dict):
+            # One by one, so that a wrong setting does not hide the mistakes of vendors.
+            fits = {key: document.fitted(kind, (part,), {key: value}) for key, value in stated.items()}
+            settings[part] = {key: stated[key] for key, fitted in fits.items() if fitted is not None}
+    top = document.fitted(Top, (), settings)
     written = read_models(content, document)
     if top is None:
         # Without these settings the rest of the file would seem wrong, too.
@@ -116,12 +123,19 @@ def load_config(
     document.stop_on_problems()
     _warn(found, document)
     entries = with_baselines([entry for _, entry in found], written, options.baseline, document)
-    baselines = ["a baseline" for entry in entries if entry.is_baseline]
-    document.warnings += without_effect([*options.model_fields_set, *baselines])
+    compares = not load.is_timed and any(each.kind.compares for each in suites.values())
+    there = {
+        "a baseline": any(entry.is_baseline for entry in entries),
+        "a second account": options.workers == 1 or len({entry.account for entry in entries}) > 1,
+        "limit": any(each.chosen.sample_size for each in suites.values()),
+        ASKED_AGAIN: compares,
+    }
+    document.warnings += without_effect([*options.model_fields_set, *(name for name in there if there[name])])
     return Configuration(
         entries,
         options,
         load,
+        options.baseline_repeats if compares else 1,
         score,
         suites,
         registry,
@@ -269,3 +283,5 @@ def _warn(entries: Sequence[tuple[Written, Entry]], document: Document) -> None:
         if is_router and not (isinstance(routed, Mapping) and "only" in routed):
             words = "no `provider:` pins it, so the router and whom it picks is measured, not a vendor"
             document.warn(written.path, words)
+        for name in entry.parameters.keys() & entry.endpoint.body.keys():
+            document.warn((*written.path, name), "has no effect, because `extra_body` sets it, too")

@@ -100,15 +100,16 @@ def _body(help_text: str) -> Parameter:
 
 
 # By setting, what it needs to have an effect.
-_NEEDS = {
-    "baseline_repeats": "a baseline", "baseline_f1": "a baseline", "--env-file": "--from", "--vendor-path": "--list",
-}  # fmt: skip
+ASKED_AGAIN = "the evaluation trigger in a run without a rate or duration (repeat asks every vendor N times)"
+_NEEDS = (
+    ("baseline_repeats", "a baseline"), ("baseline_repeats", ASKED_AGAIN), ("baseline_f1", "a baseline"),
+    ("head", "limit"), ("workers", "a second account"), ("--env-file", "--from"), ("--vendor-path", "--list"),
+)  # fmt: skip
 
 
 def without_effect(there: Collection[str]) -> list[str]:
     """A warning for each setting that is there, but has no effect because what it needs is not."""
-    idle = [name for name, need in _NEEDS.items() if name in there and need not in there]
-    return [f"{name} has no effect without {_NEEDS[name]}" for name in idle]
+    return [f"{name} has no effect without {need}" for name, need in _NEEDS if name in there and need not in there]
 
 
 class RunConfig(BaseModel):

@@ -27,6 +27,7 @@ _COMPARED = [
     "suite", "sample", "repetition", "ok", "reworded", "called", "call_digest", "input_tokens", "output_tokens",
     "cached_tokens", "reasoning_tokens", "characters", "turns",
 ]  # fmt: skip
+ASKED_ONCE = "the baseline is asked once; a run with --repeat 2 asks it twice"
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {
     "account": "your key was rejected (401 or 403): fix {key} in .env, then run again with --incremental",

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.findings.base import LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown
+from vendor_verifier.findings.base import ASKED_ONCE, LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.scoring.table import has_word
 from vendor_verifier.stats import compare as tests
@@ -87,7 +87,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     pairs = run.pairs.dropna(subset=["called_one", *(["called_two"] if run.asked_twice else [])])
     why = run.thin(label) or run.fault(FACET)
     if why is None and len(pairs) and not run.asked_twice:
-        why = "the baseline was asked once, so arguments cannot be compared: set --baseline-repeats 2"
+        why = f"arguments cannot be compared: {ASKED_ONCE}"
     if why is None and len(pairs) and run.redacted:
         why = "the texts are redacted, so arguments cannot be compared"
     if why is not None:

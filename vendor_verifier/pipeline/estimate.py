@@ -197,7 +197,7 @@ def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     is_compared = any(each.kind.compares for each in prepared.evaluations)
     if is_compared and foreseen.compared is None:
         has_baseline = any(entry.is_baseline for entry in plan.entries)
-        what = "set --baseline-repeats 2" if has_baseline else "it needs a baseline (`is_baseline: true`)"
+        what = "it takes --repeat 2" if has_baseline else "it needs a baseline (`is_baseline: true`)"
         yield f"verdict: no comparison; {what}"
     elif is_compared and foreseen.compared is not None and foreseen.compared < ENOUGH_SAMPLES:
         samples = counted(foreseen.compared, "sample")

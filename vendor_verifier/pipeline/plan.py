@@ -72,13 +72,11 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     warnings = [*configuration.warnings, *_warned_of(options, entries, configuration), *warnings]
     concurrency = places(load, options.request_concurrency, entries)
     wires = run_wires(entries, options.tokenizer_model)
-    # Without a suite that compares with the baseline there is no noise to measure.
-    is_noisy = any(each.kind.compares for each in evaluations) and not load.is_timed
     plan = Plan(
         entries=entries,
         tasks=tuple(each.task for each in evaluations),
         repeat=options.repeat,
-        baseline_repeats=options.baseline_repeats if is_noisy else 1,
+        baseline_repeats=configuration.baseline_repeats,
         seed=options.seed or 0,
         question_seed=question_seed if any(each.hooks.makes_questions for each in evaluations) else None,
         request_concurrency=concurrency,

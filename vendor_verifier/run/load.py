@@ -236,6 +236,7 @@ class Work(NamedTuple):
     due: int | None
     done: int
     price: Price | None = None
+    warmup: int = 0
 
 
 def work_of(plan: Plan, queue: WorkQueue) -> dict[Name, Work]:
@@ -243,7 +244,7 @@ def work_of(plan: Plan, queue: WorkQueue) -> dict[Name, Work]:
     work: dict[Name, Work] = {}
     for at, entry in enumerate(plan.entries):
         due = foreseen(plan.load, 0) if plan.load.is_timed else queue.left_of(at)
-        work[entry.model, entry.label] = Work(due, queue.crossed_of(at), entry.price)
+        work[entry.model, entry.label] = Work(due, queue.crossed_of(at), entry.price, plan.load.warmup)
     return work
 
 

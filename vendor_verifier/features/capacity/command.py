@@ -39,7 +39,9 @@ def capacity_command(
     max_cost: Annotated[float | None, option("Maximum spend in US dollars.", PACE, check=_POSITIVE)] = None,
     slo: Annotated[tuple[str, ...], option('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', OUTPUT)] = (),
     at_least: Annotated[int | None, option("Exit 1 if a vendor holds less.", OUTPUT, check=_AT_LEAST_1)] = None,
-    output_dir: Annotated[Path | None, option("Output folder. [default: runs/<time>-capacity]", OUTPUT, "-o")] = None,
+    output_dir: Annotated[
+        Path | None, option("Output folder. [default: runs/<time>-capacity]", OUTPUT, "--output-dir", "-o")
+    ] = None,
     quiet: Annotated[bool, option("Print no progress.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, option("Print capacity.json instead of the table.", OUTPUT)] = False,
 ) -> int:
