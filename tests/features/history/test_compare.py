@@ -115,7 +115,8 @@ def test_equal_runs_have_no_changes(demo: ScoredRun) -> None:
     assert {each.verdict for each in found.changes if each.metric == "avg_tokens"} == {"same"}
 
 
-def test_first_line_names_worse_verdicts_and_who_is_gone(demo: ScoredRun) -> None:
+def test_first_line_names_worse_verdicts_and_who_is_in_one_run(demo: ScoredRun) -> None:
+    """Who is in one run only got neither better nor worse, and has no settings that differ."""
     before, after = run_of(1, demo), run_of(2, demo)
     vendors = dict(after.report.models[MODEL].vendors)
     slow = Verdict("check", "slow", {"speed": Facet(status="check", reason="slow")})
@@ -124,8 +125,15 @@ def test_first_line_names_worse_verdicts_and_who_is_gone(demo: ScoredRun) -> Non
     model = structs.replace(after.report.models[MODEL], vendors=vendors)
     rows = after.records[after.records["label"] != "b"]
     after = replace(after, records=rows, report=structs.replace(after.report, models={MODEL: model}))
-    line = comparison_lines(compare_scored(before, after))[0]
+    entries = [entry for entry in after.manifest.entries if entry.label != "official"]
+    after = replace(after, manifest=structs.replace(after.manifest, entries=entries))
+    line, *_, last = comparison_lines(compare_scored(before, after))
     assert "1 verdict worse; not in the second run: b; figures: " in line
+    assert last == "settings that differ: none"
+    added = structs.replace(model, vendors={**vendors, "b": structs.replace(vendors["a"], label="b")})
+    later = replace(before, report=structs.replace(before.report, models={MODEL: added}))
+    found = compare_scored(after, later)
+    assert (found.added, found.verdicts) == (("b",), ())
 
 
 def test_the_command_and_python_compare_stored_runs(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 from msgspec import structs
-from scored import RUN, scored_demo, write_demo
+from scored import MODEL, RUN, scored_demo, write_demo
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.errors import UsageError
@@ -93,6 +94,14 @@ def test_history_lists_runs_and_plots_metrics(tmp_path: Path, capsys: pytest.Cap
     assert run_app(["history", "--history", file, "--metric", "ttft"]) == 0
     assert "ttft_ms.p50 was not measured" in capsys.readouterr().err
     assert run_app(["history", "--history", file, "--metric", "f1", "--vendor", "slow"]) == 0
+    assert "too few runs: simulated-model / slow / f1" in capsys.readouterr().out
+    another = named(scored, "another")
+    models = {"another-model": scored.report.models[MODEL]}
+    other = replace(another, records=scored.records.assign(model="another-model"))
+    other = replace(other, report=structs.replace(another.report, models=models),
+                    manifest=structs.replace(scored.manifest, created_at="2026-11-30T00:00:00Z"))  # fmt: skip
+    assert remember(RunFolder(tmp_path), other, Path(file)) is None
+    assert run_app(["history", "--history", file, "--metric", "f1", "--model", MODEL, "--vendor", "slow"]) == 0
     assert "too few runs: simulated-model / slow / f1" in capsys.readouterr().out
     for wrong in (["--metric", "tfft"], ["--vendor", "slwo"], ["--model", "x"]):
         assert run_app(["history", "--history", file, *wrong]) == 2

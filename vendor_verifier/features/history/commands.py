@@ -186,7 +186,9 @@ def history_command(
         suites = [name.removeprefix("scores.") for name in rows.columns if name.startswith("scores.")]
         figures = figure_names(metric, suites, "--metric")
         chosen = set(shown[["model", "label"]].itertuples(index=False, name=None))
-        found = [trend for trend in trends(rows, figures) if (trend.model, trend.label) in chosen]
+        # The other vendors of these runs tell what all had in common.
+        asked = rows[rows["run"].isin(shown["run"])]
+        found = [trend for trend in trends(asked, figures) if (trend.model, trend.label) in chosen]
         found.sort(key=lambda trend: TREND_ORDER.index(trend.verdict))
         _print(found, [trend_line(trend) for trend in found], as_json=json)
         for figure in [name for name in figures if all(trend.figure != name for trend in found)]:

@@ -65,12 +65,13 @@ class SettingChange(msgspec.Struct, frozen=True):
 
 
 class RunComparison(msgspec.Struct, frozen=True):
-    """The comparison of two runs: facets whose status changed, figures, settings, and vendors of the first run only."""
+    """The comparison of two runs: facets whose status changed, figures, settings, and vendors of one run only."""
 
     before: str
     after: str
     common_samples: int
     gone: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     verdicts: tuple[FacetChange, ...] = ()
     changes: tuple[MetricChange, ...] = ()
     settings: tuple[SettingChange, ...] = ()
@@ -79,6 +80,7 @@ class RunComparison(msgspec.Struct, frozen=True):
 def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
     """``after`` against ``before``, over the samples and vendors that both have."""
     stored = history_frame([{**run_document(run), "run": str(place)} for place, run in enumerate((before, after))])
+    stored = stored[stored.duplicated(["model", "label"], keep=False)]
     keys = [[(model, label) for model, found in run.report.models.items() for label in found.vendors]
             for run in (before, after)]  # fmt: skip
     names = vendor_names([*keys[0], *keys[1]])
@@ -96,6 +98,7 @@ def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
             if suite in after.samples
         ),
         gone=tuple(names[key] for key in keys[0] if key not in keys[1]),
+        added=tuple(names[key] for key in keys[1] if key not in keys[0]),
         verdicts=tuple(one for one in facet_changes(stored, "1") if one.before != one.after),
         changes=tuple(changes),
         settings=tuple(_setting_changes(before.manifest, after.manifest)),
@@ -178,11 +181,15 @@ def _judged(change: MetricChange, p_value: float) -> MetricChange:
 
 
 def _setting_changes(before: Manifest, after: Manifest) -> Iterator[SettingChange]:
-    """The differences between two manifests; entries are joined by model and label, evaluations by name."""
+    """The differences between two manifests; entries of both are joined by model and label, evaluations by name."""
     sides = []
-    for manifest in map(msgspec.to_builtins, (before, after)):
+    common = {entry.name for entry in before.entries} & {entry.name for entry in after.entries}
+    for one in (before, after):
+        manifest = msgspec.to_builtins(one)
         chosen = {name: manifest[name] for name in _CHOSEN}
-        chosen["entries"] = {f"{entry['model']} / {entry['label']}": entry for entry in manifest["entries"]}
+        chosen["entries"] = {
+            entry.name: msgspec.to_builtins(entry) | {"account": None} for entry in one.entries if entry.name in common
+        }
         chosen["tasks"] = {task["suite"]: task for task in manifest["tasks"]}
         flat = pd.json_normalize(chosen).iloc[0].to_dict()
         sides.append({where: str(value) for where, value in flat.items() if value not in (None, [], {})})
@@ -196,6 +203,7 @@ def comparison_lines(found: RunComparison) -> list[str]:
     worse = sum(change.is_worse for change in found.verdicts)
     counts = [f"{counted(worse, 'verdict')} worse"] if worse else []
     counts += [f"not in the second run: {listed(found.gone)}"] if found.gone else []
+    counts += [f"not in the first run: {listed(found.added)}"] if found.added else []
     figures = [f"{n} {word}" for word in ORDER if (n := sum(change.verdict == word for change in found.changes))]
     counts += [f"figures: {', '.join(figures)}"] if figures else []
     over = counted(found.common_samples, "common sample")
