@@ -30,8 +30,8 @@ _COMPARED = [
 ASKED_ONCE = "the baseline is asked once; a run with --repeat 2 asks it twice"
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {
-    "account": "your key was rejected (401 or 403): fix {key} in .env, then run again with --incremental",
-    "no_credit": "your account has no credit (402): top it up, then run again with --incremental",
+    "account": "your key was rejected: fix {key} in .env, then run again with --incremental",
+    "no_credit": "your account has no credit: top it up, then run again with --incremental",
     "network": "the network failed: run again with --incremental",
     "rate_limit": "rate limit (429): lower --request-concurrency, then run again with --incremental",
     "us": "this program could not send them: see the failures",
