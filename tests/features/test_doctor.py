@@ -88,18 +88,22 @@ def test_departures_are_reservations(bench: Bench, change: dict[str, Any], check
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "failed"),
+    ("status", "message", "failed", "path"),
     [
-        (401, "bad key", "key"),
-        (404, "no such model", "model"),
-        (400, "unknown model simulated-model", "model"),
-        (500, "oops", "answers"),
+        (401, "bad key", "key", "/v1"),
+        (404, "no such model", "model", "/v1"),
+        (404, "set url to ", "model", ""),
+        (400, "unknown model simulated-model", "model", "/v1"),
+        (500, "oops", "answers", "/v1"),
     ],
 )
-def test_vendor_that_refuses_everything_is_not_usable(bench: Bench, status: int, message: str, failed: str) -> None:
-    """Exit 3; the check that the refusal is about fails, with the vendor's words."""
-    with serving(lambda _server, _seen: say(whole({"error": {"message": message}}, status))) as server:
-        configure(bench, f"shut: {server.url()}/v1")
+def test_vendor_that_refuses_everything_is_not_usable(
+    bench: Bench, status: int, message: str, failed: str, path: str
+) -> None:
+    """Exit 3; the check that the refusal is about fails, with the vendor's words and what may mend a url."""
+    body = {"error": {"message": message if path else "not found"}}
+    with serving(lambda _server, _seen: say(whole(body, status))) as server:
+        configure(bench, f"shut: {server.url()}{path}")
         code, found = doctor(bench)
     assert code == 3
     assert {"answers", failed} == {name for name, each in checks(found, "shut").items() if each == "failed"}

@@ -11,13 +11,16 @@ from rich.box import Box
 from vendor_verifier import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
 
 EXIT_CODES = (
     "Exit codes: 0 done · 1 a gate or limit was missed · 2 usage, configuration or data · 3 incomplete (a vendor or a "
     "budget stopped it, or most requests of a vendor failed) · 4 internal error or disk · 130, 143 interrupted"
 )
+# These say in their own words what the others mean.
+_OWN_CODES = ("doctor", "compare", "check", "capacity")
+_OTHER_CODES = "Other exit codes: 2 usage, configuration or data · 4 internal error or disk · 130, 143 interrupted"
 _PROGRAM = "agent-vendor-verifier"
 
 
@@ -100,7 +103,7 @@ def build_app(described: Collection[str] = ()) -> App:
     app = App(
         name=_PROGRAM,
         help="Verify that the vendors of an LLM serve the model they sell. Without a command: run.",
-        help_epilogue=_epilogue(EXAMPLES[""]),
+        help_epilogue=_epilogue(""),
         version=__version__,
         help_format="plaintext",
         help_formatter=_HELP,
@@ -111,7 +114,7 @@ def build_app(described: Collection[str] = ()) -> App:
     app.default(run_command)
     for number, (name, command) in enumerate(COMMANDS.items()):
         target, words = f"vendor_verifier.{command.target}", None if name in described else command.help
-        app.command(target, name=name, help=words, help_epilogue=_epilogue(command.examples), sort_key=number)
+        app.command(target, name=name, help=words, help_epilogue=_epilogue(name), sort_key=number)
     return app
 
 
@@ -120,5 +123,6 @@ def _shown(default: object) -> str | None:
     return None if default is None or default is False or default in ("", ()) else str(default)
 
 
-def _epilogue(examples: Iterable[str]) -> str:
-    return f"{EXIT_CODES}\n\nExamples:" + "".join(f"\n  {_PROGRAM} {words}" for words in examples) + "\n"
+def _epilogue(name: str) -> str:
+    codes, examples = _OTHER_CODES if name in _OWN_CODES else EXIT_CODES, EXAMPLES[name]
+    return f"{codes}\n\nExamples:" + "".join(f"\n  {_PROGRAM} {words}" for words in examples) + "\n"

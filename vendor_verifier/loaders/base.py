@@ -194,6 +194,7 @@ def _decoded(content: bytes) -> str:
 
 def _parsed(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """The value; what is none is refused in a parser's words, with the place and the text there."""
+    text = text.rstrip()  # the end is that of the last line that holds something
     try:
         return parse_json(text, object_pairs_hook=hook)
     except PayloadError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +146,7 @@ def test_the_command_and_python_compare_stored_runs(
     assert "over 20 common samples" in out
     assert "settings that differ: none" in out
     assert run_app(["compare", run, run, "--json", "--fail-on", "tfft"]) == 2
-    assert json.loads(capsys.readouterr().out)["common_samples"] == 20
+    assert capsys.readouterr().out == ""
     assert run_app(["compare", run, "nowhere"]) == 2
     found = vendor_verifier.compare_runs(run, run)
     assert {change.verdict for change in found.changes} <= {"same", "undecided"}

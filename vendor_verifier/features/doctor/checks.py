@@ -91,7 +91,9 @@ def _model(entry: Entry, answers: Answers) -> tuple[Status, str]:
     for failure in _failures(answers):
         names_model = re.search("model|endpoint|deployment", f"{failure.message} {failure.code or ''}", re.IGNORECASE)
         if failure.kind == "not_found" or (failure.status in (400, 422) and names_model):
-            return "failed", f"{model}: {_words(failure)}"
+            url = entry.endpoint.base_url
+            hint = "" if re.search(r"/v\d", url) else f"; if its address ends in /v1, set url to {url}/v1"
+            return "failed", f"{model}: {_words(failure)}{hint if failure.kind == 'not_found' else ''}"
     return "unknown", _first_failure(answers)
 
 

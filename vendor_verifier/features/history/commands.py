@@ -98,7 +98,7 @@ def check_command(
 
 def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, display: Display) -> CheckResult:
     if check.keep is not None and not re.fullmatch(r"[1-9]\d{0,4}d?", check.keep):
-        problem = f"read {check.keep!r}; expected a number of days, such as 90d"
+        problem = f"read {check.keep!r}; expected days such as 90d, at least 1d"
         raise ProblemsError([Problem(problem, key="--keep")])
     if stored is not None:
         folder = RunFolder(run_named(stored))
@@ -140,18 +140,18 @@ def compare_command(
 ) -> int:
     """Compare two runs: verdicts, figures with intervals, and settings that differ.
 
-    Exit codes: 0 nothing got worse, 1 a figure or a verdict did, 2 the runs have nothing to compare.
+    Exit codes: 0 nothing got worse, 1 a figure or a verdict did.
     """
     comparison = compare.compare_scored(*(score_folder(RunFolder(run_named(run))) for run in (before, after)))
+    known = {"verdict", *(change.metric for change in comparison.changes)}
+    wanted = {"avg_ttft_ms" if word == "ttft" else ALIASES.get(word, word) for word in fail_on}
+    if comparison.changes and wanted - known:
+        words = f"read {', '.join(sorted(wanted - known))}; compared are {', '.join(sorted(known))}"
+        raise ProblemsError([Problem(words, key="--fail-on")])
     _print(comparison, compare.comparison_lines(comparison), as_json=json)
     if not comparison.changes:
         say("The runs have no figure of a vendor in common, so nothing was compared.")
         return EXIT_USAGE
-    known = {"verdict", *(change.metric for change in comparison.changes)}
-    wanted = {"avg_ttft_ms" if word == "ttft" else ALIASES.get(word, word) for word in fail_on}
-    if wanted - known:
-        words = f"read {', '.join(sorted(wanted - known))}; compared are {', '.join(sorted(known))}"
-        raise ProblemsError([Problem(words, key="--fail-on")])
     worse = {change.metric for change in comparison.changes if change.verdict == "worse"}
     worse |= {"verdict"} if any(change.is_worse for change in comparison.verdicts) else set()
     return EXIT_THRESHOLD if worse & (wanted or known) else EXIT_OK
