@@ -50,7 +50,14 @@ _ROWS = (
     Metric("input_tokens", "Input tokens", "tokens", "lower", "prompt tokens, cached ones included", "tokens"),
     Metric("output_tokens", "Output tokens", "tokens", "lower", "generated tokens, reasoning included", "tokens"),
     Metric("total_usd", "Cost", "USD", "lower", "all attempts", "cost"),
-    Metric("cost_per_1000_requests_usd", "Cost of 1,000 requests", "USD", "lower", "all attempts ÷ records", "cost"),
+    Metric(
+        "cost_per_1000_requests_usd",
+        "Cost of 1,000 requests",
+        "USD",
+        "lower",
+        "all attempts ÷ records of known cost",
+        "cost",
+    ),
     Metric("cost_per_valid_call_usd", "Cost of a valid call", "USD", "lower", "all attempts ÷ valid calls", "cost"),
     Metric("wasted_usd", "Wasted", "USD", "lower", "attempts that are part of no success", "cost"),
 )
