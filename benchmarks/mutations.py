@@ -38,6 +38,8 @@ FAULTS = (
     Fault("run/queue.py", "if endless or repetition in self._left_at(target, place):", "if True:", "run"),
     Fault("run/limits.py", "account.lost_in_a_row = 0", "pass", "run faults/test_dead_vendors.py"),
     Fault("run/limits.py", "if self._spending.is_used_up:", "if False:", "faults/test_dead_vendors.py"),
+    Fault("run/limits.py", "and now - account.lost_since >= DOWN_AFTER_S", "", "run faults/test_dead_vendors.py"),
+    Fault("findings/speed.py", "window_differences(*own_times, *base_times) is None", "False", "findings"),
     Fault("run/budgets.py", "if self.is_used_up or (", "if (", "run faults/test_dead_vendors.py"),
     Fault("records/record.py", "return new.succeeded and not old.succeeded", "return new.succeeded", "records test_store.py scoring"),
     Fault("config/entries.py", "and not address.local and not allow_http", "and not address.local", "config"),

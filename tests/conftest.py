@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cyclopts.argument import _collection
 from fault_server import FaultServer
 from hypothesis import settings
 from workbench import Bench
@@ -110,21 +109,6 @@ def _certificates_read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "_tls_context", remembered)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _groups_found_once() -> Iterator[None]:
-    """cyclopts goes through all options of a command for their groups, which takes longer than most commands here."""
-    find, found = _collection._resolve_groups_from_callable, dict[Any, Any]()
-
-    def remembered(command: Any, *parameters: Any, **groups: Any) -> Any:
-        if command not in found:
-            found[command] = find(command, *parameters, **groups)
-        return found[command]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_collection, "_resolve_groups_from_callable", remembered)
         yield
 
 
