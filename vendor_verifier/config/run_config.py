@@ -100,7 +100,7 @@ def _body(help_text: str) -> Parameter:
 
 
 # By setting, what it needs to have an effect.
-ASKED_AGAIN = "the evaluation trigger in a run without a rate or duration (repeat asks every vendor N times)"
+ASKED_AGAIN = "the evaluation trigger in a run without a duration (repeat asks every vendor N times)"
 _NEEDS = (
     ("baseline_repeats", "a baseline"), ("baseline_repeats", ASKED_AGAIN), ("baseline_f1", "a baseline"),
     ("head", "limit"), ("workers", "a second account"), ("--env-file", "--from"), ("--vendor-path", "--list"),
@@ -140,7 +140,7 @@ class RunConfig(BaseModel):
     ] = None
     head: Annotated[bool, in_file("With `limit`: take the first N.")] = False
     repeat: Annotated[Count, option("Ask every sample N times.", INPUT)] = 1
-    baseline_repeats: Annotated[Count, option("Ask the baseline every sample at least N times.", INPUT)] = 2
+    baseline_repeats: Annotated[Count, option("trigger: ask the baseline every sample at least N times.", INPUT)] = 2
     seed: Annotated[int | None, option("Random seed for sample order and generated questions.", INPUT)] = None
     dataset_format: Annotated[str | None, in_file("Format of the rows. [default: by the first row]")] = None
     skip_bad_samples: Annotated[bool, in_file("Leave out unreadable lines, with a warning.")] = False
@@ -168,7 +168,9 @@ class RunConfig(BaseModel):
 
     request_rate: Annotated[Amount | None, option("Requests per second sent to each vendor (open loop).", LOAD)] = None
     duration: Annotated[Amount | None, option("Keep sending for N seconds, cycling through the samples.", LOAD)] = None
-    warmup: Annotated[int, option("Do not count the first N requests of each vendor.", LOAD), Field(ge=0)] = 0
+    warmup: Annotated[
+        int, option("Send N more requests to each vendor first; do not count them.", LOAD), Field(ge=0)
+    ] = 0
     slo: Annotated[Words, option('Target for each request, e.g. "tps >= 30" (repeatable).', LOAD)] = ()
     arrival: Annotated[
         Arrival | None, in_file("With `request_rate`: `constant` distances, or `poisson`. [default: constant]")
