@@ -15,9 +15,9 @@ from msgspec import structs, to_builtins
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import build_suite, rank_problems
-from vendor_verifier.errors import ProblemsError
+from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.findings.gates import judge_gates, parse_slo, read_gates
+from vendor_verifier.findings.gates import GateError, judge_gates, parse_gate, parse_slo, read_gates
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import rejudged
@@ -187,12 +187,15 @@ def _judged(
 
 def check_score(score: ScoreRequest, suites: Sequence[str]) -> None:
     """Refuse rank metrics that are no score, and gates and SLOs that cannot be read, before records are read."""
-    if problems := rank_problems(score.rank_metrics, suites):
+    problems = rank_problems(score.rank_metrics, suites)
+    stated = [("--gate", text) for texts in (score.gates, *score.model_gates.values()) for text in texts]
+    for key, text in dict.fromkeys([*stated, *(("--slo", text) for text in score.slos)]):
+        try:
+            parse_slo(text) if key == "--slo" else parse_gate(text, suites)
+        except GateError as error:
+            problems.append(Problem(str(error), key=key))
+    if problems:
         raise ProblemsError(problems)
-    for texts in (score.gates, *score.model_gates.values()):
-        read_gates(texts, suites)
-    for slo in score.slos:
-        parse_slo(slo)
 
 
 def _settings(manifest: Manifest) -> dict[str, Any]:
