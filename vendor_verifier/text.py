@@ -10,6 +10,11 @@ def counted(count: object, one: str, others: str | None = None) -> str:
     return f"{count} {one if str(count) == '1' else others or f'{one}s'}"
 
 
+def too_few(count: int, one: str) -> str:
+    """``1 sample is too few`` or ``7 samples are too few``."""
+    return f"{counted(count, one)} {'is' if count == 1 else 'are'} too few"
+
+
 def listed(names: Sequence[str], most: int = 3) -> str:
     """``a``, ``a and b``, ``a, b and c``, or ``a, b, c and 4 more``."""
     if len(names) > most + 1:

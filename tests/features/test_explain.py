@@ -134,6 +134,7 @@ def test_failures_come_in_stretches_each_with_a_curl(known: RunFolder, capsys: p
 def test_one_sample_shows_all_its_evidence(known: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     """Prompt, moments, schema error with its place, the baseline's answer, and a curl; nothing hostile survives."""
     out = explained(capsys, known, "--vendor", "slow", "--sample", SAMPLE)
+    assert "expected: {}" not in out
     for words in (
         "user: How many vacation days",
         "first token 250 ms",

@@ -127,7 +127,10 @@ def test_few_failures_keep_a_vendor_from_being_chosen(failures: int, n: int) -> 
     found = judged(run)
     assert found.verdicts["v"].facets["reliability"].status != "matches"
     assert "v" not in found.choice.labels
-    assert f"{failures} of {n}" in found.verdicts["v"].facets["reliability"].reason
+    facet = found.verdicts["v"].facets["reliability"]
+    assert f"{failures} of {n}" in facet.reason
+    assert ("too few requests to call it down; about 60" in facet.reason) == (failures == n)
+    assert (facet.value is None) == (facet.status == "not_tested")
 
 
 @pytest.mark.parametrize("failed", [60, 100, 200])

@@ -35,6 +35,7 @@ METRICS = (*SHARES, *REQUEST_METRICS, *COSTS)
         ("  avg_ttft_ms.p95  <=  2e3 ", Gate("avg_ttft_ms", "<=", 2000.0, 95)),
         ("cost_per_valid_call_usd <= .002", Gate("cost_per_valid_call_usd", "<=", 0.002)),
         ("toolbench >= 0.5", Gate("toolbench", ">=", 0.5)),
+        ("ttft.p95 <= 200", Gate("ttft_ms", "<=", 200.0, 95)),
         ("verdict >= matches", Gate("verdict", ">=", status="matches")),
         ("verdict>=Not_Tested", Gate("verdict", ">=", status="not_tested")),
     ],

@@ -35,7 +35,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     n = len(_pairs(run, label, "input_tokens"))
     if n >= LEAST:
         return Reach(True, f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')}).", TOKEN_LINE, n)
-    few = f"both sides report tokens for {counted(n, 'prompt')}; {LEAST} would do"
+    few = f"both sides report tokens for {counted(n, 'prompt')}; {LEAST} are needed" if n else "no answers to compare"
     return Reach(False, run.hindrances[label] or few, TOKEN_LINE, n)
 
 

@@ -13,6 +13,7 @@ from vendor_verifier.records.results import FacetName
 from vendor_verifier.scoring.table import has_word
 from vendor_verifier.stats import compare as tests
 from vendor_verifier.stats.compare import paired
+from vendor_verifier.text import listed, too_few
 
 FACET: FacetName = "tool_calls"
 LINE = 0.05
@@ -101,12 +102,12 @@ def reach(run: ModelRun, label: str) -> Reach:
     points = seen[0]
     if all(share is not None and share <= enough for share, (_, enough, _) in zip(seen, powers, strict=True)):
         parts = [f"{100 * (share or 0):.0f} {unit}" for share, (_, _, unit) in zip(seen, powers, strict=True)]
-        return Reach(True, f"Differences of {', '.join(parts)} would have been seen.", points, n)
+        return Reach(True, f"Differences of {listed(parts)} would have been seen.", points, n)
 
     def is_enough(size: int) -> bool:
         return all(power(size / max(1, n), enough) >= tests.POWER for power, enough, _ in powers)
 
-    text = f"{n} samples are too few to see a difference of {100 * ENOUGH:.0f} points"
+    text = f"{too_few(n, 'sample')} to see a difference of {100 * ENOUGH:.0f} points"
     return Reach(False, text, points, n, needed=tests.needed_size(n, is_enough))
 
 

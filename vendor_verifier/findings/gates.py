@@ -30,7 +30,7 @@ from vendor_verifier.records.results import (
     VendorResult,
     Verdict,
 )
-from vendor_verifier.scoring.metrics import REQUEST_VALUES
+from vendor_verifier.scoring.metrics import REQUEST_VALUES, SHORT_NAMES
 
 if TYPE_CHECKING:
     # Gates are read before anything is sent, which must not wait for pandas.
@@ -93,6 +93,7 @@ def parse_gate(text: str, suites: Collection[str] = ()) -> list[Gate]:
     metric, percentile, comparison, right = form.groups()
     known = (*SHARES, *suites, *REQUEST_METRICS, *COSTS, "verdict")
     metric = next((name for name in known if name.casefold() == metric.casefold()), metric)
+    metric = metric if metric in known else SHORT_NAMES.get(metric.casefold(), metric)
     if metric == "verdict":
         words = {status.replace("_", " "): status for status in WORST_FIRST if status != "reference"}
         word = " ".join(right.casefold().replace("_", " ").split())
@@ -176,7 +177,9 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
     if value is None or low is None or high is None:
         why = "no price is known; add `price:`" if gate.metric in COSTS else "too little was measured"
         return msgspec.structs.replace(found, reason=f"{what}: {why}")
-    reason = f"{what}: {value:.4g} (95 % interval {low:.4g} to {high:.4g}, n = {figure.n})"
+    # The table of intervals takes failures for independent.
+    allowing = ", allowing for outages:" if gate.metric.endswith("success_rate") else ""
+    reason = f"{what}: {value:.4g} (95 % interval{allowing} {low:.4g} to {high:.4g}, n = {figure.n})"
     if not is_least:
         low, high, limit = -high, -low, -limit
     if low >= limit:

@@ -14,7 +14,7 @@ from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.answers import LEAST, leanings, odd_one_out
 from vendor_verifier.stats.answers import reach as smallest_share
 from vendor_verifier.stats.intervals import wilson
-from vendor_verifier.text import counted, listed
+from vendor_verifier.text import counted, listed, too_few
 
 FACET: FacetName = "model"
 LEAST_FINGERPRINTS = 5
@@ -148,7 +148,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     n, share = len(agreement), smallest_share(agreement, run.alpha(_TESTS))
     if share <= ENOUGH:
         return Reach(True, f"Another model behind {percent(share)} of the answers would have been seen.", share, n)
-    text = f"{counted(n, 'sample')} are too few to see another model behind half of the answers"
+    text = f"{too_few(n, 'sample')} to see another model behind half of the answers"
     needed = math.ceil(n * (share / ENOUGH) ** 2) if math.isfinite(share) else None
     return Reach(False, text, share, n, needed=needed)
 

@@ -11,7 +11,7 @@ import pandas as pd
 from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, main_failure, percent, shown
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.compare import more_stretches, needed_size, smallest, stretches, stretches_power
-from vendor_verifier.text import counted
+from vendor_verifier.text import too_few
 
 FACET: FacetName = "reliability"
 FAILED_LINE, CUT_LINE, LEAST_RETRIED = 0.10, 0.05, 0.05
@@ -96,11 +96,12 @@ def reach(run: ModelRun, label: str) -> Reach:
     own, base = run.asked[label], run.asked[run.baseline or ""]
     if failed_more(run, label):
         failed, base_failed = int((~own["ok"]).sum()), int((~base["ok"]).sum())
+        is_down = len(own) < LEAST_DOWN and failed > DOWN * len(own)
         text = (
             f"{failed} of {len(own)} requests failed ({main_failure(own)[0]}), of the baseline's {base_failed} of "
-            f"{len(base)}: too few failures to tell its rate"
+            f"{len(base)}: too few {'requests to call it down' if is_down else 'failures to tell its rate'}"
         )
-        return Reach(False, text, n=n, needed=2 * n)
+        return Reach(False, text, n=n, needed=LEAST_DOWN if is_down else 2 * n)
 
     def seen(name: str, gap: int, size: int) -> float | None:
         """The share that ``size`` requests find; the baseline's groups grow with them."""
@@ -115,7 +116,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     if is_enough(n):
         text = f"{percent(failing or 0)} failed requests or {percent(cut or 0)} cut answers would have been seen."
         return Reach(True, text, failing, n)
-    text = f"{counted(n, 'request')} are too few to see {percent(ENOUGH_FAILED)} of them failing"
+    text = f"{too_few(n, 'request')} to see {percent(ENOUGH_FAILED)} of them failing"
     return Reach(False, text, failing, n, needed=needed_size(n, is_enough))
 
 

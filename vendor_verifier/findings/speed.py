@@ -22,7 +22,7 @@ from vendor_verifier.stats.compare import (
     smallest,
     window_differences,
 )
-from vendor_verifier.text import counted
+from vendor_verifier.text import too_few
 
 FACET: FacetName = "speed"
 LINE = 1.25
@@ -148,7 +148,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     elif why is None and n < LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
         why = "this machine was too busy to time answers: run again on an idle machine"
     elif why is None and n < LEAST_TIMES:
-        why, needed = f"{counted(n, 'timed answer')}, it takes {LEAST_TIMES}", LEAST_TIMES
+        why, needed = too_few(n, "timed answer"), LEAST_TIMES
     elif why is None and window_differences(*own_times, *base_times) is None:
         why = "it was not asked at the same time as the baseline, or is so slow that the baseline ended long before"
     elif why is None and (ratio is None or ratio > ENOUGH):

@@ -138,9 +138,9 @@ def _facet(name: FacetName, findings: Sequence[Finding], reaches: Sequence[Reach
     enough = len(lacking) < len(meant) if name == "model" else not lacking
     shown = next(reach for reach in meant if reach.enough) if enough else lacking[0]
     if enough and shown.meant:
-        return Facet(status="matches", reason=shown.text, value=shown.value, n=shown.n)
+        return Facet(status="matches", reason=shown.text, n=shown.n)
     needed = f"; about {shown.needed} would do" if shown.needed else ""
-    return Facet(status="not_tested", reason=f"{shown.text.rstrip('.')}{needed}.", value=shown.value, n=shown.n)
+    return Facet(status="not_tested", reason=f"{shown.text.rstrip('.')}{needed}.", n=shown.n)
 
 
 MOST_NAMED = 8

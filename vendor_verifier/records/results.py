@@ -49,8 +49,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facet(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on one facet of a vendor: its worst finding, or what would have been found (``value`` is then the
-    reach: the smallest difference that this run finds in 8 of 10 cases)."""
+    """The verdict on one facet of a vendor: its worst finding, or in ``reason`` what would have been found."""
 
     status: Status
     reason: str

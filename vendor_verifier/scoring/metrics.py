@@ -78,6 +78,11 @@ REQUEST_VALUES: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "output_tokens": (lambda rows: rows["output_tokens"], ""),
     "avg_tokens": (lambda rows: rows["input_tokens"] + rows["output_tokens"], ""),
 }
+# What users type for a metric.
+SHORT_NAMES: Mapping[str, str] = {
+    "ttft": "ttft_ms", "e2e": "e2e_ms", "latency": "e2e_ms", "success": "success_rate", "schema": "schema_accuracy",
+    "tokens": "avg_tokens",
+}  # fmt: skip
 # Of a name that is not in the list (a plugin's own), the unit is its ending.
 _QUANTITIES = ("tps", "_tokens", "_ms", "_s", "_usd")
 

@@ -170,8 +170,8 @@ def _read_body(exchange: Exchange, reader: Reader, answer: Answer, *, asked_stre
         reader.read_body(parse_json(body, most=MAX_VALUES), answer)
     except PayloadError as error:
         excerpt = body[:200].decode(errors="replace")
-        kind_word = "an HTML page" if excerpt.lstrip().startswith("<") else "not JSON"
-        return Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
+        what = "an HTML page" if excerpt.startswith("<") else f"not JSON ({error})"
+        return Failure.of("not_an_api_response", f"{what}: {excerpt}", exchange.status)
     if asked_stream:
         answer.flags.append("not_streamed")
     return None

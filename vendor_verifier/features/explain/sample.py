@@ -239,7 +239,8 @@ def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
         for result in answered.tool_results:
             yield "  " + plain(f"tool {result.name} ({result.outcome}): {result.text}", limit)
     yield "judged"
-    yield "  " + plain(f"expected: {_json(sample.expected)}", limit)
+    if sample.expected:
+        yield "  " + plain(f"expected: {_json(sample.expected)}", limit)
     scores = "".join(f", {name} {cell(name, value)}" for name, value in answer.score.values.items())
     yield "  " + plain(f"seen: {answer.score.decision}".replace("_", " ") + scores, limit)
     yield "other answers"

@@ -90,7 +90,8 @@ def judge_check(
     if outcome.signal_number is not None:
         code, headline = 128 + outcome.signal_number, f"check interrupted {at}"
         return CheckResult(status="interrupted", exit_code=code, headline=headline, **found)
-    unfinished = [sentence for _, sentence in unfinished_vendors(outcome)]
+    vendors = unfinished_vendors(outcome)
+    unfinished = [sentence for _, sentence in vendors]
     unfinished += [] if outcome.limit is None else [outcome.limit]
     until = history.iloc[: int(history["run"].eq(report.run).to_numpy().nonzero()[0].max(initial=-1)) + 1]
     changes = facet_changes(until, report.run)
@@ -107,7 +108,7 @@ def judge_check(
         troubles.setdefault(names[trend.model, trend.label], []).append(f"{trend.figure} got worse")
     words = [f"{name} ({listed(its)})" for name, its in troubles.items()]
     words += [f"{counted(len(missed), 'gate')} failed"] if missed else []
-    words += [f"incomplete: {len(unfinished)}"] if unfinished else []
+    words += [f"{counted(len(dict(vendors)), 'vendor')} incomplete"] if vendors else []
     words += _summary(report, changes, names) if status != "failed" else []
     # Where the check passed, the headline names who is still to be looked at; here they follow what failed.
     rest = [each for each in changes if each not in bad and (each.after == "matches" or status == "failed")]

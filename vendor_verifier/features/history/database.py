@@ -25,7 +25,7 @@ from vendor_verifier.reports import formats
 from vendor_verifier.resources import PRODUCT
 from vendor_verifier.scoring.breakdowns import distributions
 from vendor_verifier.scoring.figures import ScoredRun
-from vendor_verifier.scoring.metrics import RANK_METRICS, is_share
+from vendor_verifier.scoring.metrics import RANK_METRICS, SHORT_NAMES, is_share
 from vendor_verifier.store import RunFolder
 
 WAIT_S = 10.0
@@ -35,14 +35,9 @@ _ENTRY_COLUMNS = ("label", "vendor", "model_id", "is_baseline", "planned", "succ
 
 _SPREADS = [f"{name}.{each}" for name in ("ttft_ms", "e2e_ms", "request_tps") for each in ("p50", "p95")]
 FIGURES = (*RANK_METRICS, *_SPREADS, "output_tokens.mean")
-# Short names that users type for figures.
+# Short names that users type for figures; those of times mean their medians.
 ALIASES: Mapping[str, str] = {
-    "ttft": "ttft_ms.p50",
-    "e2e": "e2e_ms.p50",
-    "latency": "e2e_ms.p50",
-    "success": "success_rate",
-    "schema": "schema_accuracy",
-    "tokens": "avg_tokens",
+    **{short: name if name in FIGURES else f"{name}.p50" for short, name in SHORT_NAMES.items()},
     "output_tokens": "output_tokens.mean",
 }
 # Medians of latency, because a mean follows its few worst requests; output tokens, because prompts drown them in a sum.
