@@ -51,7 +51,22 @@ class Display:
     json: Annotated[bool, option("Print scores.json instead of tables.", OUTPUT)] = False
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The vendors of a command that asks them questions of its own."""
+
+    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = Path(
+        "config.yaml"
+    )
+    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None
+    url: Annotated[tuple[str, ...], option("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = ()
+    model: Annotated[tuple[str, ...], option("Ask this model only (repeatable).", INPUT)] = ()
+    vendor: Annotated[tuple[str, ...], option("Ask this vendor or label only (repeatable).", INPUT)] = ()
+
+
 _DISPLAY = Display()
+CHOSEN = Chosen()
 
 
 def run_command(

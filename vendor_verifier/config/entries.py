@@ -292,14 +292,13 @@ def refuse_literal_secrets(value: Any, document: Document, path: KeyPath = ()) -
     if isinstance(value, (dict, list)):
         for step, each in value.items() if isinstance(value, dict) else enumerate(value):
             refuse_literal_secrets(each, document, (*path, step))
-    if not isinstance(value, str):
+        return
+    setting = path[1:] if path[:1] == ("defaults",) else path[3:]
+    if not isinstance(value, str) or setting[:1] in (("api_key",), ("api_key_env",)):
         return
     if "extra_body" in path and references(value):
         words = "a variable is not filled in here, only in `api_key` and `extra_headers`; write its value"
         document.problem(path, words)
-    setting = path[1:] if path[:1] == ("defaults",) else path[3:]
-    if setting[:1] in (("api_key",), ("api_key_env",)):
-        return
     is_named = bool(path) and names_a_secret(str(path[-1]))
     is_secret = has_known_form(value) or (is_named and looks_secret(value))
     if setting[:1] == ("extra_headers",):

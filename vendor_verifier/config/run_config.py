@@ -246,14 +246,11 @@ class RunConfig(BaseModel):
         if not words:
             return self
         given: dict[str, Any] = {}
-        problems: list[Problem] = []
         for word in words:
             name, _, value = word.removeprefix("run.").partition("=")
             if name in given or name in self.model_fields_set:
-                problems.append(Problem(f"it {GIVEN_TWICE}", key=f"--set run.{name}"))
+                raise ProblemsError([Problem(f"it {GIVEN_TWICE}", key=f"--set run.{name}")])
             given[name] = value
-        if problems:
-            raise ProblemsError(problems)
         try:
             stated = RunConfig(**given)
         except ValidationError as error:

@@ -12,6 +12,7 @@ import msgspec
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
+from vendor_verifier.cli.run import CHOSEN, Chosen
 from vendor_verifier.config.run_config import INPUT, OUTPUT, PACE, option, run_options
 from vendor_verifier.errors import Problem, ProblemsError
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from vendor_verifier.features.capacity.sweep import VendorSweep
     from vendor_verifier.redaction import Scrubber
 
-_CONFIG = Path("config.yaml")
 _POSITIVE, _AT_LEAST_1 = Number(gt=0), Number(gte=1)
 # What a sweep decides itself, or does not look at.
 _OF_RUNS = "workers suite job bfcl_data bfcl_category repeat request_rate duration arrival ramp_up warmup gate".split()
@@ -29,19 +29,13 @@ _HEAD = "vendor,level,requests,success,TTFT p50 ms,p95 ms,TPS,in flight,per seco
 def capacity_command(
     *,
     test_file_path: Annotated[str | None, option("Sample file, hf://… or URL. [default: shipped]", INPUT)] = None,
-    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = _CONFIG,
-    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None,
-    url: Annotated[tuple[str, ...], option("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = (),
-    model: Annotated[tuple[str, ...], option("Test this model only (repeatable).", INPUT)] = (),
-    vendor: Annotated[tuple[str, ...], option("Test this vendor or label only (repeatable).", INPUT)] = (),
+    chosen: Chosen = CHOSEN,
     limit: Annotated[int, option("Number of samples.", INPUT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
     sweep: Annotated[str, option("Requests in flight to test, separated by commas.", PACE)] = "1,2,4,8",
     max_cost: Annotated[float | None, option("Maximum spend in US dollars.", PACE, check=_POSITIVE)] = None,
     slo: Annotated[tuple[str, ...], option('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', OUTPUT)] = (),
     at_least: Annotated[int | None, option("Exit 1 if a vendor holds less.", OUTPUT, check=_AT_LEAST_1)] = None,
-    output_dir: Annotated[
-        Path | None, option("Output folder. [default: runs/<time>-capacity]", OUTPUT, "--output-dir", "-o")
-    ] = None,
+    output_dir: Annotated[Path | None, option("Folder. [default: under runs/]", OUTPUT, "--output-dir", "-o")] = None,
     quiet: Annotated[bool, option("Print no progress.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, option("Print capacity.json instead of the table.", OUTPUT)] = False,
 ) -> int:
@@ -60,11 +54,7 @@ def capacity_command(
     levels, limits = _levels(sweep, at_least), read_limits(slo)
     asked = run_options(
         test_file_path=test_file_path,
-        config_file_path=config_file_path,
-        env_file=env_file,
-        url=url,
-        model=model,
-        vendor=vendor,
+        **vars(chosen),
         limit=limit,
         max_cost=max_cost,
         retries=0,

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
+from vendor_verifier.cli.run import CHOSEN, Chosen
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunConfig, option, run_options
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from vendor_verifier.pipeline.run import RunOutcome
     from vendor_verifier.records.record import Attempt
 
-_CONFIG = Path("config.yaml")
 _SAMPLES = Path(__file__).with_name("samples.jsonl")
 # The settings of runs that say how vendors are asked.
 _OF_VENDORS = set(
@@ -33,11 +33,7 @@ _VERDICTS = {"usable": "usable", "usable_with_reservations": "reservations", "no
 
 def doctor_command(
     *,
-    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = _CONFIG,
-    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None,
-    url: Annotated[tuple[str, ...], option("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = (),
-    model: Annotated[tuple[str, ...], option("Check this model only (repeatable).", INPUT)] = (),
-    vendor: Annotated[tuple[str, ...], option("Check this vendor or label only (repeatable).", INPUT)] = (),
+    chosen: Chosen = CHOSEN,
     vendor_path: Annotated[tuple[Path, ...], option("Folder with vendor plugins (repeatable).", INPUT)] = (),
     tokenizer_model: Annotated[str | None, option("Folder or hub name of the chat template.", INPUT)] = None,
     verbose: Annotated[bool, option("Print every check with its reason.", OUTPUT, "--verbose", "-v")] = False,
@@ -61,11 +57,7 @@ def doctor_command(
     with TemporaryDirectory(prefix="doctor-") as folder:
         asked = run_options(
             test_file_path=str(_SAMPLES),
-            config_file_path=config_file_path,
-            env_file=env_file,
-            url=url,
-            model=model,
-            vendor=vendor,
+            **vars(chosen),
             vendor_path=vendor_path,
             tokenizer_model=tokenizer_model,
             # Few at a time: the checks must not disturb their own timing.
