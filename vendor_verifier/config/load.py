@@ -94,13 +94,7 @@ def load_config(
     document = _document(options, variables)
     content = document.content if isinstance(document.content, dict) else {}
     refuse_literal_secrets(content, document)
-    settings = {key: content[key] for key in RESERVED if key in content}
-    for part, kind in (("run", RunConfig), ("defaults", Settings)):
-        if isinstance(stated := settings.get(part), dict):
-            # One by one, so that a wrong setting does not hide the mistakes of vendors.
-            fits = {key: document.fitted(kind, (part,), {key: value}) for key, value in stated.items()}
-            settings[part] = {key: stated[key] for key, fitted in fits.items() if fitted is not None}
-    top = document.fitted(Top, (), settings)
+    top = _top(content, document)
     written = read_models(content, document)
     if top is None:
         # Without these settings the rest of the file would seem wrong, too.
@@ -124,13 +118,7 @@ def load_config(
     _warn(found, document)
     entries = with_baselines([entry for _, entry in found], written, options.baseline, document)
     compares = not load.is_timed and any(each.kind.compares for each in suites.values())
-    there = {
-        "a baseline": any(entry.is_baseline for entry in entries),
-        "a second account": options.workers == 1 or len({entry.account for entry in entries}) > 1,
-        "limit": any(each.chosen.sample_size for each in suites.values()),
-        ASKED_AGAIN: compares,
-    }
-    document.warnings += without_effect([*options.model_fields_set, *(name for name in there if there[name])])
+    document.warnings += _idle_settings(options, entries, suites, compares=compares)
     return Configuration(
         entries,
         options,
@@ -143,6 +131,19 @@ def load_config(
         variables.values,
         frozenset(reader.secrets),
     )
+
+
+def _idle_settings(
+    options: RunOptions, entries: Sequence[Entry], suites: Mapping[str, SuiteOptions], *, compares: bool
+) -> list[str]:
+    """A warning for each stated setting that has no effect in this run."""
+    there = {
+        "a baseline": any(entry.is_baseline for entry in entries),
+        "a second account": options.workers == 1 or len({entry.account for entry in entries}) > 1,
+        "limit": any(each.chosen.sample_size for each in suites.values()),
+        ASKED_AGAIN: compares,
+    }
+    return without_effect([*options.model_fields_set, *(name for name in there if there[name])])
 
 
 def is_of_mcpbr(content: Any) -> bool:
@@ -167,6 +168,16 @@ def _document(options: RunOptions, variables: Variables) -> Document:
         document.problem((), "names no model; add one, as in config_example.yaml")
     document.warnings += variables.warnings
     return document
+
+
+def _top(content: Mapping[str, Any], document: Document) -> Top | None:
+    """The sections that are no models, `run:` and `defaults:` key by key: a wrong setting hides no vendor's mistakes."""
+    settings = {key: content[key] for key in RESERVED if key in content}
+    for part, kind in (("run", RunConfig), ("defaults", Settings)):
+        if isinstance(stated := settings.get(part), dict):
+            fits = {key: document.fitted(kind, (part,), {key: value}) for key, value in stated.items()}
+            settings[part] = {key: stated[key] for key, fitted in fits.items() if fitted is not None}
+    return document.fitted(Top, (), settings)
 
 
 def _load_shape(options: RunOptions, document: Document) -> LoadShape:

@@ -299,7 +299,6 @@ class Reach:
 
     enough: bool
     text: str
-    value: float | None = None
     n: int = 0
     meant: bool = True
     needed: int | None = None

@@ -34,9 +34,9 @@ def reach(run: ModelRun, label: str) -> Reach:
     """Whether the vendor's prompt tokens could be compared with the baseline's."""
     n = len(_pairs(run, label, "input_tokens"))
     if n >= LEAST:
-        return Reach(True, f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')}).", TOKEN_LINE, n)
+        return Reach(True, f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')}).", n)
     few = f"both sides report tokens for {counted(n, 'prompt')}; {LEAST} are needed" if n else "no answers to compare"
-    return Reach(False, run.hindrances[label] or few, TOKEN_LINE, n)
+    return Reach(False, run.hindrances[label] or few, n)
 
 
 def _pairs(run: ModelRun, label: str, column: str) -> pd.DataFrame:

@@ -99,16 +99,15 @@ def reach(run: ModelRun, label: str) -> Reach:
     if not powers:
         return Reach(False, "no answers can be compared")
     seen = [tests.smallest(partial(power, 1.0)) for power, _, _ in powers]
-    points = seen[0]
     if all(share is not None and share <= enough for share, (_, enough, _) in zip(seen, powers, strict=True)):
         parts = [f"{100 * (share or 0):.0f} {unit}" for share, (_, _, unit) in zip(seen, powers, strict=True)]
-        return Reach(True, f"Differences of {listed(parts)} would have been seen.", points, n)
+        return Reach(True, f"Differences of {listed(parts)} would have been seen.", n)
 
     def is_enough(size: int) -> bool:
         return all(power(size / max(1, n), enough) >= tests.POWER for power, enough, _ in powers)
 
     text = f"{too_few(n, 'sample')} to see a difference of {100 * ENOUGH:.0f} points"
-    return Reach(False, text, points, n, needed=tests.needed_size(n, is_enough))
+    return Reach(False, text, n, needed=tests.needed_size(n, is_enough))
 
 
 def _powers(
@@ -187,7 +186,7 @@ def _score_reach(suite: str, base: pd.Series[float], alpha: float) -> Reach:
     loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
     enough = points is not None and points <= ENOUGH
     needed = None if enough else tests.needed_size(n, lambda size: power(size, ENOUGH) >= tests.POWER)
-    return Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", points, n, needed=needed)
+    return Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", n, needed=needed)
 
 
 def _scores(run: ModelRun, label: str | None) -> dict[str, pd.Series[float]]:

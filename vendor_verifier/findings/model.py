@@ -140,17 +140,17 @@ def reach(run: ModelRun, label: str) -> Reach:
         share = wilson(len(triples) - equal, len(triples))[1] if len(triples) >= LEAST else 1.0
         if share <= ENOUGH:
             text = f"{equal} of {len(triples)} answers equal the baseline's word for word: another model behind "
-            return Reach(True, f"{text}{percent(share)} of the answers would have been seen.", share, len(triples))
+            return Reach(True, f"{text}{percent(share)} of the answers would have been seen.", len(triples))
     if why is not None:
         meant = run.asked_twice or bool((run.reference["decision"] != "undecided").any())
         return Reach(False, why, meant=meant)
     agreement = np.array(list(run.agreements.values()))
     n, share = len(agreement), smallest_share(agreement, run.alpha(_TESTS))
     if share <= ENOUGH:
-        return Reach(True, f"Another model behind {percent(share)} of the answers would have been seen.", share, n)
+        return Reach(True, f"Another model behind {percent(share)} of the answers would have been seen.", n)
     text = f"{too_few(n, 'sample')} to see another model behind half of the answers"
     needed = math.ceil(n * (share / ENOUGH) ** 2) if math.isfinite(share) else None
-    return Reach(False, text, share, n, needed=needed)
+    return Reach(False, text, n, needed=needed)
 
 
 TESTS = (served, fingerprint, cut_prompts, answers)

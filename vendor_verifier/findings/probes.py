@@ -78,7 +78,7 @@ def reach(run: ModelRun, label: str) -> Reach | None:
     if share is None:
         return Reach(False, "too few probes were answered by both sides, or all in the same way", n=len(asked))
     text = f"Another model behind {percent(share)} of the answers to probes would have been seen."
-    return Reach(share <= ENOUGH, text, share, len(asked))
+    return Reach(share <= ENOUGH, text, len(asked))
 
 
 def probes_of(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:

@@ -115,9 +115,9 @@ def reach(run: ModelRun, label: str) -> Reach:
     failing, cut = seen("failed", GAP, n), seen("cut_off", CUT_GAP, n)
     if is_enough(n):
         text = f"{percent(failing or 0)} failed requests or {percent(cut or 0)} cut answers would have been seen."
-        return Reach(True, text, failing, n)
+        return Reach(True, text, n)
     text = f"{too_few(n, 'request')} to see {percent(ENOUGH_FAILED)} of them failing"
-    return Reach(False, text, failing, n, needed=needed_size(n, is_enough))
+    return Reach(False, text, n, needed=needed_size(n, is_enough))
 
 
 def failed_more(run: ModelRun, label: str) -> bool:

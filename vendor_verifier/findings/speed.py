@@ -154,7 +154,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     elif why is None and (ratio is None or ratio > ENOUGH):
         why, needed = "the baseline's own times vary too much to see a vendor that is twice as slow", 2 * n
     text = why or f"{ratio:.2g} times slower would have been seen."
-    return Reach(why is None, text, ratio, n, meant=meant, needed=needed)
+    return Reach(why is None, text, n, meant=meant, needed=needed)
 
 
 def _is_busy(rows: pd.DataFrame) -> bool:
