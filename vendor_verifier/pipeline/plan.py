@@ -143,7 +143,7 @@ def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int
 def asked_entries(
     entries: Sequence[Entry], max_cost_usd: float | None, *, use_raw_completions: bool = False
 ) -> tuple[Entry, ...]:
-    """The entries as they are asked: priced, and with raw in place of chat completions if so it was said."""
+    """The entries as they are asked: priced, and by raw in place of chat completions where that is wanted."""
     if use_raw_completions:
         if not any(entry.wire in (CHAT, RAW) for entry in entries):
             raise UsageError("--use-raw-completions: no entry is asked for chat completions, which they would replace")

@@ -70,7 +70,7 @@ def run(
     on_record: OnRecord = lambda _record: None,
     security: Security | None = None,
 ) -> RunOutcome:
-    """Run a plan, or resume it if so it was said, and score it.
+    """Run a plan, or go on with its run where that is wanted, and score it.
 
     ``on_start`` is called with the work due and done, ``on_record`` with every new record. Both are called by the
     thread that sends, so a slow callback spoils the times. ``security`` are the certificates of a Dask cluster.
