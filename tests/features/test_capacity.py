@@ -91,7 +91,8 @@ def test_cost_limit_ends_a_sweep_with_exit_3(bench: Bench) -> None:
     with serving(calling) as server:
         bench.configure(f"dear: {server.url()}", price=PRICE)
         code, found = capacity(bench, "--sweep", "2,4", "--max-cost", "0.001")
-    assert (code, found["vendors"][0]["ended_by"]) == (3, "budget")
+        assert (code, found["vendors"][0]["ended_by"]) == (3, "budget")
+        assert capacity(bench, "--sweep", "2,4")[0] == 2, "a folder is not used twice"
     assert len(server.seen) <= 30
 
 

@@ -14,7 +14,7 @@ from cyclopts.validators import Number
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
 from vendor_verifier.cli.run import CHOSEN, Chosen
 from vendor_verifier.config.run_config import INPUT, OUTPUT, PACE, option, run_options
-from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
 
 if TYPE_CHECKING:
     from vendor_verifier.features.capacity.sweep import VendorSweep
@@ -51,6 +51,8 @@ def capacity_command(
     from vendor_verifier.store import RunFolder
 
     folder = RunFolder(output_dir or Path("runs") / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-capacity")
+    if folder.path.is_dir() and any(folder.path.iterdir()):
+        raise UsageError(f"--output-dir: {folder.path} is not empty; name another folder")
     levels, limits = _levels(sweep, at_least), read_limits(slo)
     asked = run_options(
         test_file_path=test_file_path,
