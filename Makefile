@@ -22,9 +22,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 	$(BIN)/deptry vendor_verifier vendors
 
-# mypy takes one core for half a minute: the tests begin on the other.
-test: $(VENV)/.installed-test
-	$(MAKE) -j 2 lint test-quick
+test: lint test-quick
 
 test-quick: $(VENV)/.installed-test
 	$(BIN)/pytest -n 3 -m 'not slow and not world'

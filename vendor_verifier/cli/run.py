@@ -1,4 +1,4 @@
-"""The commands ``run`` and ``demo``, and the options that they share with others.
+"""The commands ``run`` and ``demo``.
 
 What sends and scores is imported when they are called: help stays quick.
 """
@@ -7,15 +7,14 @@ What sends and scores is imported when they are called: help stays quick.
 
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from vendor_verifier.cli.options import Display, Settings
 from vendor_verifier.cli.output import (
     EXIT_INCOMPLETE,
     EXIT_OK,
@@ -33,40 +32,8 @@ from vendor_verifier.resources import shipped
 if TYPE_CHECKING:
     from vendor_verifier.pipeline.run import RunOutcome
 
-Settings = Annotated[RunOptions | None, Parameter(name="*")]
-Json = Annotated[bool, option("Print JSON instead of tables.", OUTPUT)]
-History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]
-Gates = Annotated[tuple[str, ...], option('Exit 1 unless this holds: "f1 >= 0.9", or a preset (repeatable).', OUTPUT)]
-Slos = Annotated[tuple[str, ...], option('Per-request target, reported as goodput: "tps >= 30" (repeatable).', OUTPUT)]
 _LINE_WIDTH = 1_000
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class Display:
-    """How a command shows what it does."""
-
-    quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False
-    verbose: Annotated[bool, option("Print every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
-    json: Annotated[bool, option("Print scores.json instead of tables.", OUTPUT)] = False
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class Chosen:
-    """The vendors of a command that asks them questions of its own."""
-
-    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = Path(
-        "config.yaml"
-    )
-    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None
-    url: Annotated[tuple[str, ...], option("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = ()
-    model: Annotated[tuple[str, ...], option("Ask this model only (repeatable).", INPUT)] = ()
-    vendor: Annotated[tuple[str, ...], option("Ask this vendor or label only (repeatable).", INPUT)] = ()
-
-
 _DISPLAY = Display()
-CHOSEN = Chosen()
 
 
 def run_command(

@@ -10,8 +10,8 @@ from typing import Annotated, get_args
 import msgspec
 from cyclopts import Parameter
 
+from vendor_verifier.cli.options import Gates, History, Json, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, say, warn
-from vendor_verifier.cli.run import Gates, History, Json, Slos
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat

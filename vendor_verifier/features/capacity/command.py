@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cyclopts.validators import Number
 
+from vendor_verifier.cli.options import CHOSEN, Chosen
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
-from vendor_verifier.cli.run import CHOSEN, Chosen
 from vendor_verifier.config.run_config import INPUT, OUTPUT, PACE, option, run_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 

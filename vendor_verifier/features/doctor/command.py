@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
+from vendor_verifier.cli.options import CHOSEN, Chosen
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
-from vendor_verifier.cli.run import CHOSEN, Chosen
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunConfig, option, run_options
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned

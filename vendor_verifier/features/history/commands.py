@@ -15,9 +15,9 @@ import pandas as pd
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from vendor_verifier.cli.options import Display, Settings
 from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.cli.progress import progress
-from vendor_verifier.cli.run import Display, Settings
 from vendor_verifier.config.document import read_environment, read_variables
 from vendor_verifier.config.entries import NO_F1
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
