@@ -136,9 +136,8 @@ def not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def reach(run: ModelRun, label: str) -> Reach:
-    """The smallest slowdown that the run finds, from how much the baseline's own times vary between windows of the time
-    in which both were asked."""
-    why, needed, ratio = run.thin(label) or run.fault(FACET), None, _seen(run, label)
+    """The smallest slowdown that the run finds, from how much the baseline's own times vary between windows."""
+    why, needed, ratio = run.thin(label) or run.fault(FACET), None, _seen(run)
     meant = bool(run.records["ttft_ms"].notna().any()) or _is_busy(run.records)
     base = run.answered.get(run.baseline or "", run.reference)
     own_times, base_times = (_timed(rows, "slow_first_token") for rows in (run.answered[label], base))
@@ -163,22 +162,17 @@ def _is_busy(rows: pd.DataFrame) -> bool:
     return bool(late[rows["ok"]].mean() > _MOST_LATE)
 
 
-def _seen(run: ModelRun, label: str) -> float | None:
+def _seen(run: ModelRun) -> float | None:
     """The larger of what is seen in first tokens and in decoding; None where neither can be seen."""
-    if run.baseline is None:
+    if not run.vendors or run.baseline is None:
         return None
+    # Halves of the baseline differ by 4 σ² ÷ n, a vendor and the baseline by σ² ÷ own + σ² ÷ n.
+    times_asked = len(run.reference) / max(1, run.planned.get(run.vendors[0], 0))
     alpha, ratios = run.alpha(_TESTS), []
     for name in ("slow_first_token", "slow_decoding"):
-        own_sent, (sent, times) = _timed(run.answered[label], name)[0], _timed(run.answered[run.baseline], name)
-        if not min(own_sent.size, sent.size):
-            continue
-        common = (sent >= own_sent.min()) & (sent <= own_sent.max())
-        own_common = int(((own_sent >= sent.min()) & (own_sent <= sent.max())).sum())
-        sent, times = sent[common], times[common]
+        sent, times = _timed(run.answered[run.baseline or ""], name)
         differences = window_differences(sent[::2], times[::2], sent[1::2], times[1::2], LEAST_TIMES // 2)
         if differences is not None:
-            # Halves of the baseline differ by 4 σ² ÷ n, a vendor and the baseline by σ² ÷ own + σ² ÷ n.
-            times_asked = sent.size / max(1, own_common)
             error = float(differences.std(ddof=1)) / math.sqrt(differences.size) * math.sqrt((times_asked + 1) / 4)
             found = smallest(partial(slower_power, error, WINDOWS, LINE, alpha), _RATIOS)
             ratios.append(math.inf if found is None else found)
