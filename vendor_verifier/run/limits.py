@@ -30,7 +30,7 @@ _LOOKED_AT = 24
 _TOO_MANY = 8
 # So many answers in a row without a refusal earn one place back.
 _GOOD_PER_PLACE = 10
-# A vendor counts as down when so many samples in a row, each after all its tries, did not reach it for this long. Many
+# A vendor counts as down when this many samples in a row, each after all its tries, were lost over these seconds. Many
 # samples wait for their tries together, so that without the time a restart of a few seconds would end it.
 DOWN_AFTER, DOWN_AFTER_S = 10, 30.0
 
@@ -78,7 +78,7 @@ class Account:
     def __init__(self, places: int, entries: Sequence[Entry]) -> None:
         self.names = [(entry.model, entry.label) for entry in entries]
         self.backoff = Backoff(places)
-        # On the loop's clock, like all times here: since when these samples were lost; 0.0: never paused.
+        # Times on the loop's clock. The first of those in a row was lost at ``lost_since``; 0.0: never paused.
         self.lost_in_a_row, self.lost_since = 0, 0.0
         self.paused_until = 0.0
         requests = [each.requests_per_minute for each in entries if each.requests_per_minute is not None]

@@ -238,7 +238,7 @@ class ResponsesReader:
     def __init__(self) -> None:
         self._calls = _Calls()
         self._heard: dict[str, list[str]] = {"message": [], "reasoning": []}
-        # Of "part" and "item" what has begun to be heard.
+        # "part" and "item": those now open of which a delta came.
         self._told: set[str] = set()
         self._is_complete = False
 
@@ -287,7 +287,7 @@ class ResponsesReader:
             answer.anomaly("unknown_output_item")
 
     def _whole(self, what: str, parts: list[Any], answer: Answer) -> None:
-        """Read the text of a part or an item of which nothing was heard."""
+        """Read the text of a part or an item that no delta brought."""
         if what not in self._told:
             said = [_words(part) for part in map(as_dict, parts) if part.get("type") != "reasoning_text"]
             self._say("message", "".join(said), answer)

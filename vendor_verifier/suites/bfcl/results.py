@@ -60,7 +60,7 @@ def _mean(accuracies: Accuracies, categories: Sequence[str]) -> float:
 class VendorResult:
     """One vendor's scores in a task, and seconds from request to end of every call that succeeded in it.
 
-    ``discarded`` counts the samples of which no time is known because our own process was late.
+    ``discarded`` counts the samples without a time, because our own process was late.
     """
 
     label: str
