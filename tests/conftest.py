@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import math
 import os
 import signal
@@ -12,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from fault_server import FaultServer
 from hypothesis import settings
@@ -32,7 +34,17 @@ settings.register_profile("here", deadline=None, max_examples=25)
 settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
+# As pandas does after a plain install: small tables, of which tests make thousands, are quicker without Arrow.
+pd.set_option("mode.string_storage", "python")
+
 WRITE_REPORTS = score.write_reports
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays, and looking through it for garbage takes a sixth of all tests' time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -176,6 +176,15 @@ class ModelRun:
         return found
 
     @cached_property
+    def scores(self) -> Mapping[str, Mapping[str, pd.Series[float]]]:
+        """Each vendor's mean score of every sample by evaluation, where our side or the data did not lose it."""
+        found = {}
+        for label, rows in self.asked.items():
+            suites = rows[["suite", "sample", "score"]].dropna().groupby("suite", sort=False, observed=True)
+            found[label] = {str(suite): part.groupby("sample", observed=True)["score"].mean() for suite, part in suites}
+        return found
+
+    @cached_property
     def agreements(self) -> Mapping[tuple[str, str], float]:
         """How far the baseline's first two answers to each question agree as texts, 0 to 1, in the order of sending.
 

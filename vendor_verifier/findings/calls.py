@@ -145,8 +145,8 @@ def _powers(
 
 def scores(run: ModelRun, label: str) -> Iterator[Test]:
     """In every evaluation: the score is below the baseline's, paired over samples (Miller 2024)."""
-    for suite, base in _scores(run, run.baseline).items():
-        both = {"own": _scores(run, label).get(suite, base[:0]), "base": base}
+    for suite, base in run.scores[run.baseline or ""].items():
+        both = {"own": run.scores[label].get(suite, base[:0]), "base": base}
         pairs = pd.DataFrame(both).dropna().reset_index()
         if len(pairs) < LEAST_SCORES:
             continue
@@ -170,7 +170,7 @@ def score_reaches(run: ModelRun, label: str) -> list[Reach]:
     How often a vendor like the baseline scores otherwise by chance is taken as half of what independent answers with
     the baseline's mean would: p (1 − p).
     """
-    scores, why = _scores(run, run.baseline) if run.baseline else {}, run.hindrances[label]
+    scores, why = run.scores[run.baseline] if run.baseline else {}, run.hindrances[label]
     if why is not None:
         return [Reach(False, why, n=len(base)) for base in scores.values()]
     return [_score_reach(suite, base, LEVEL / (len(scores) * len(run.vendors))) for suite, base in scores.items()]
@@ -187,12 +187,6 @@ def _score_reach(suite: str, base: pd.Series[float], alpha: float) -> Reach:
     enough = points is not None and points <= ENOUGH
     needed = None if enough else tests.needed_size(n, lambda size: power(size, ENOUGH) >= tests.POWER)
     return Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", n, needed=needed)
-
-
-def _scores(run: ModelRun, label: str | None) -> dict[str, pd.Series[float]]:
-    """The mean score of every sample by evaluation, where our side or the data did not lose it."""
-    suites = run.asked[label or ""][["suite", "sample", "score"]].dropna().groupby("suite", sort=False, observed=True)
-    return {str(suite): part.groupby("sample", observed=True)["score"].mean() for suite, part in suites}
 
 
 TESTS = (decisions, arguments, invalid, in_text)

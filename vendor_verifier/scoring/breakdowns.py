@@ -25,20 +25,22 @@ def distributions(records: pd.DataFrame) -> pd.DataFrame:
     Percentiles interpolate between closest ranks (Hyndman–Fan type 7). Where more than 20 % of a vendor's times were
     discarded the rest would flatter, and n is 0.
     """
-    parts = {}
+    parts = []
     for metric in _SPREADS:
         of, name = REQUEST_VALUES[metric]
-        values, late = of(records), has_word(records["discarded"], name)
-        groups = values.groupby(records["label"], observed=True)
-        counts, discarded = groups.count(), late.groupby(records["label"], observed=True).sum()
-        table: pd.DataFrame = groups.agg(["mean", "min", "max"])
-        for name, share in _SHARES.items():
-            table[name] = groups.quantile(share)
-        is_lost = discarded > MOST_DISCARDED * (discarded + counts)
-        table = table.mask(is_lost)
-        table.insert(0, "n", counts.mask(is_lost, 0))
-        parts[metric] = table[["n", "mean", *_SHARES, "min", "max"]][: len(table) if counts.any() else 0]
-    return pd.concat(parts, names=["metric"]).swaplevel().sort_index(level=0, sort_remaining=False)
+        late = has_word(records["discarded"], name)
+        parts.append(pd.DataFrame({"label": records["label"], "metric": metric, "value": of(records), "late": late}))
+    groups = pd.concat(parts).groupby(["label", "metric"], sort=False, observed=True)
+    values = groups["value"]
+    counts, discarded = values.count(), groups["late"].sum()
+    table: pd.DataFrame = values.agg(["mean", "min", "max"])
+    for name, share in _SHARES.items():
+        table[name] = values.quantile(share)
+    is_lost = discarded > MOST_DISCARDED * (discarded + counts)
+    table = table.mask(is_lost)
+    table["n"] = counts.mask(is_lost, 0)
+    is_measured = counts.groupby("metric").transform("sum") > 0
+    return table.loc[is_measured, ["n", "mean", *_SHARES, "min", "max"]].sort_index(level=0, sort_remaining=False)
 
 
 def regions(records: pd.DataFrame) -> pd.DataFrame:
