@@ -1,11 +1,13 @@
 """junit.xml for CI: a suite for each model and vendor, a case for each facet, gate and feature check.
 
-*differs*, *down*, a failed gate and a broken check are failures; what was not tested or not decided is skipped.
+*differs*, *down*, a failed gate, a broken check and what is worse than before are failures; what was not tested or not
+decided is skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from vendor_verifier.records.results import FACETS, Report, VendorResult
@@ -18,12 +20,23 @@ _OF_GATE = {"failed": "failure", "not_decided": "skipped"}
 _OF_CHECK = {"broken": "failure", "not_offered": "skipped", "not_measurable": "skipped"}
 
 
-def render(scored: ScoredRun) -> str:
-    """The document with its XML declaration."""
+class Regression(NamedTuple):
+    """A facet or figure of a vendor that is worse than in the runs before."""
+
+    model: str
+    label: str
+    name: str
+    reason: str
+
+
+def render(scored: ScoredRun, worse: Sequence[Regression] = ()) -> str:
+    """The document with its XML declaration; ``worse`` is what a check found by the history."""
     report = scored.report
     root = ET.Element("testsuites", name="agent-vendor-verifier")
     for name, model in report.models.items():
-        root.extend(_suite(scored, name, vendor) for vendor in model.vendors.values())
+        for label, vendor in model.vendors.items():
+            own = [each for each in worse if (each.model, each.label) == (name, label)]
+            root.append(_suite(scored, name, vendor, own))
     for count in ("tests", "failures", "skipped"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
     root.set("errors", "0")
@@ -31,7 +44,7 @@ def render(scored: ScoredRun) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(scored: ScoredRun, model: str, vendor: VendorResult) -> ET.Element:
+def _suite(scored: ScoredRun, model: str, vendor: VendorResult, worse: Sequence[Regression]) -> ET.Element:
     suite = ET.Element("testsuite", name=visible(f"{model} / {vendor.label}"))
     properties = ET.SubElement(suite, "properties")
     facts = {"run": scored.report.run, "verdict": vendor.verdict.status, "model_id": vendor.model_id}
@@ -40,6 +53,7 @@ def _suite(scored: ScoredRun, model: str, vendor: VendorResult) -> ET.Element:
     for name, text in facts.items():
         ET.SubElement(properties, "property", name=name, value=visible(text))
     cases = list(_cases(scored.report, model, vendor))
+    cases += [_case("history", each.name, {"worse": "failure"}, "worse", each.reason) for each in worse]
     suite.extend(cases)
     counts = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "skipped")}
     suite.set("tests", str(len(cases)))

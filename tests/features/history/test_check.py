@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import made_results
 import numpy as np
 import pytest
 from history_worlds import METRIC, history
 from msgspec import structs
-from scored import scored_demo, write_demo
+from scored import bare_run, scored_demo, write_demo
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.history.check import MOST_LINES, CheckResult, judge_check
@@ -28,6 +29,7 @@ from vendor_verifier.records.results import (
     VendorResult,
     Verdict,
 )
+from vendor_verifier.reports import junit
 from vendor_verifier.store import RunFolder
 
 
@@ -71,6 +73,11 @@ def checked(nights: list[Report], folder: Path, **ended: Any) -> CheckResult:
     return judge_check(outcome, read_history(folder / "history.sqlite"), [METRIC])
 
 
+def junit_failures(report: Report, result: CheckResult) -> list[str | None]:
+    document = ElementTree.fromstring(junit.render(bare_run(report), result.regressions))
+    return [case.get("name") for case in document.iter("testcase") if case.find("failure") is not None]
+
+
 def test_one_line_when_all_is_well(tmp_path: Path) -> None:
     """Who matches, and who was not tested with the reason; never nothing."""
     result = checked([night(vendor("a"), vendor("b"), vendor("c"), vendor("d", "not_tested"), run="r1")], tmp_path)
@@ -85,6 +92,7 @@ def test_a_vendor_that_became_slow_fails_by_name(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.headline.startswith("check failed: b (speed to check) (run r2)")
     assert result.lines[0].startswith("b: speed to check (matches before): First token 3 times slower")
+    assert junit_failures(nights[-1], result) == ["speed"]
     again = checked([*nights, night(vendor("a"), vendor("b", "check"), run="r3")], tmp_path)
     assert (again.exit_code, again.lines) == (0, ())
     assert "1 to check (b: speed since r2)" in again.headline
@@ -125,6 +133,7 @@ def test_a_figure_that_got_worse_for_good_fails(tmp_path: Path) -> None:
     result = judge_check(outcome, runs, [METRIC])
     assert result.exit_code == 1
     assert "a (ttft_ms.p50 got worse)" in result.headline
+    assert junit_failures(outcome.report, result) == [METRIC]
     assert judge_check(outcome, runs, ["f1"]).exit_code == 0
 
 

@@ -26,6 +26,7 @@ from vendor_verifier.features.history.trends import Trend, trends
 from vendor_verifier.pipeline.run import RunOutcome, unfinished_vendors
 from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, GateResult, Report, Status
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
+from vendor_verifier.reports.junit import Regression
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.text import counted, listed
 from vendor_verifier.transport.proxies import is_loopback, proxy_for
@@ -76,6 +77,16 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[FacetChange, ...] = ()
     gates: tuple[GateResult, ...] = ()
     trends: tuple[Trend, ...] = ()
+
+    @property
+    def regressions(self) -> list[Regression]:
+        """What fails by the history alone; *differs* and *down* fail by the verdict."""
+        facets = [each for each in self.changes if each.is_worse and each.after == "check"]
+        figures = [each for each in self.trends if each.verdict == "regression"]
+        return [
+            *(Regression(each.model, each.label, each.facet, each.reason) for each in facets),
+            *(Regression(each.model, each.label, each.figure, each.reason) for each in figures),
+        ]
 
 
 def judge_check(

@@ -35,7 +35,8 @@ from vendor_verifier.features.history.database import ALIASES, WATCHED, figure_n
 from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run
-from vendor_verifier.pipeline.score import score_folder, write_reports
+from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.reports import junit
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.store import RUNS, RunFolder, run_named
 from vendor_verifier.text import counted, listed
@@ -124,7 +125,7 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
         warnings += clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
     result = judge_check(outcome, history, figures or WATCHED, warnings)
     outcome.folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
-    write_reports(outcome.folder, outcome.scored, ["junit.xml"])
+    outcome.folder.write("junit.xml", junit.render(outcome.scored, result.regressions))
     return result
 
 
