@@ -134,7 +134,7 @@ def load_history(history: Folder | None = None) -> DataFrame:
     """
     file = default_history_file() if history is None else Path(history)
     if history is not None and not file.exists():
-        raise UsageError(f"there is no history {file}; a run adds itself to one with --history {file}")
+        raise UsageError(f"there is no history {file}; a run with --history {file} creates it")
     return read_history(file).rename(columns=lambda name: name.replace(".", "_"))
 
 

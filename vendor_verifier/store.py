@@ -110,7 +110,7 @@ def decode_record(line: bytes) -> Record:
     except RecursionError:
         raise UnreadableLine("nested too deeply to be a record") from None
     if record.schema != RECORD_SCHEMA:
-        raise UnreadableLine(f"record schema {record.schema} is not this program's, which is {RECORD_SCHEMA}")
+        raise UnreadableLine(f"record schema {record.schema} is not that of this program, {RECORD_SCHEMA}")
     return record
 
 

@@ -35,7 +35,7 @@ def assert_tool_calls(
     """
     __tracebackhide__ = True
     if isinstance(expected, (str, Mapping)):
-        raise ValueError("expected: a list of calls or names is wanted; put the one call into a list")
+        raise ValueError("expected: pass a list of calls or names; put a single call into a list")
     wanted = [read_call(item) for item in expected]
     if problem := next((call.problem for call in wanted if call.problem), None):
         raise ValueError(f"expected: {problem}")

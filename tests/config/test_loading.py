@@ -221,7 +221,7 @@ DEEPSEEK, SILICONFLOW = "name: deepseek", "name: siliconflow"
         ("deepseek-v3.2", (SILICONFLOW + ", is_baseline: true", DEEPSEEK), ("deepseek",), None, "--vendor leaves out"),
         ("deepseek-v3.2", (SILICONFLOW,), (), None, "deepseek-v3.2: no baseline"),
         ("deepsek-v3.2", (SILICONFLOW + ", is_baseline: true",), (), "siliconflow", "did you mean `deepseek-v3.2`?"),
-        ("kimi-k2", ("name: openrouter, is_baseline: true",), (), "openrouter", "vendors[0]: no `provider:` pins it"),
+        ("kimi-k2", ("name: openrouter, is_baseline: true",), (), "openrouter", "vendors[0]: without `provider:`"),
     ],
 )
 def test_the_baseline_is_the_marked_entry_or_the_maker(load, model, lines, chosen, expected, warned):

@@ -45,10 +45,10 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
-        ({"filter_category": ("weather",)}, "read 'weather', which fits no sample; there is `arrays`"),
-        ({"filter_difficulty": ("extreme",)}, "there is `easy`, `hard`, `medium`"),
+        ({"filter_category": ("weather",)}, "read 'weather', which matches no sample; known are `arrays`"),
+        ({"filter_difficulty": ("extreme",)}, "known are `easy`, `hard`, `medium`"),
         ({"sample_ids": "885230638322f857-9"}, "(did you mean `885230638322f857-1`?)"),
-        ({"filter_tags": ("no such word",)}, "--filter-tags: read 'no such word', which fits no sample"),
+        ({"filter_tags": ("no such word",)}, "--filter-tags: read 'no such word', which matches no sample"),
         ({"filter_category": ("single_call",), "filter_difficulty": ("hard",)}, "none of its 315 samples passes all"),
     ],
 )
@@ -61,4 +61,4 @@ def test_a_choice_that_cannot_be_meant_is_refused(choice: dict[str, Any], words:
 def test_a_filter_value_that_fits_nothing_is_a_warning() -> None:
     """The page's three categories together; one alone that fits nothing is refused."""
     warnings = planned(suites=("mcptoolbench",), filter_category=("finance", "search", "weather")).plan.warnings
-    assert any("--filter-category: read 'weather', which fits no sample" in warning for warning in warnings)
+    assert any("--filter-category: read 'weather', which matches no sample" in warning for warning in warnings)

@@ -76,7 +76,7 @@ def _from_mcpbr(found: McpbrFile, folder: Path, *, dry_run: bool) -> None:
     if found.left_out:
         say(plain(f"not carried over: {', '.join(found.left_out[:10])}"))
     if found.model is None:
-        say("it names no model that we know, so the simulated vendors are in; put yours in their place")
+        say("it names no known model, so the simulated vendors are in; replace them with yours")
     if target.exists():
         raise UsageError(f"{target} exists; name another folder, as in `agent-vendor-verifier init NEW --from …`")
     if dry_run:
@@ -98,7 +98,7 @@ def _write_first_files(
     plugins = find_vendors(()).vendors
     keys = list(dict.fromkeys(plugins[name].vendor.key_name or name for ids in chosen.values() for name in ids))
     examples = shipped(".env.example").read_text(encoding="utf-8")
-    env = "# Keys of the vendors in config.yaml, NAME=value, one a line. Only you can read this file.\n"
+    env = "# Keys of the vendors in config.yaml, NAME=value, one per line. Only you can read this file.\n"
     env += "".join(f"{name}=\n" for name in keys)
     files = {
         ".env": (env if keys else examples, examples, 0o600),

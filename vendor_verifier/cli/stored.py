@@ -31,7 +31,7 @@ def score_command(
     run: Annotated[Path | None, Parameter(help="Run folder, or a file of answers. [default: the last run]")] = None,
     /,
     *,
-    set: Annotated[tuple[str, ...], option("suite.key=value that says how to score (repeatable).", OUTPUT)] = (),
+    set: Annotated[tuple[str, ...], option("Scoring option, as suite.key=value (repeatable).", OUTPUT)] = (),
     compare_parameters: Annotated[bool, option("tool_correctness: compare arguments, too.", OUTPUT)] = False,
     undecided: Annotated[Undecided | None, option("Failures in F1: a miss, or left out.", OUTPUT)] = None,
     schema: Annotated[SchemaPolicy | None, option('Arguments "" are valid (lenient) or invalid.', OUTPUT)] = None,
@@ -75,12 +75,12 @@ def score_command(
 
 
 def import_command(
-    *results: Annotated[str, Parameter(help="Result files, each label=file (.gz too); a label again: another run.")],
-    baseline: Annotated[tuple[str, ...], option("The baseline's label=file (repeatable, one a run).", INPUT)] = (),
+    *results: Annotated[str, Parameter(help="Result files as label=file (.gz too); repeat a label for another run.")],
+    baseline: Annotated[tuple[str, ...], option("The baseline's label=file (repeatable, one per run).", INPUT)] = (),
     model: Annotated[str, option("Unified name of the model.", INPUT)],
     output_dir: Annotated[Path, option("Folder of the run.", OUTPUT, "--output-dir", "-o")],
     test_file_path: Annotated[str | None, option("Sample file. [default: the questions in the results]", INPUT)] = None,
-    skip_bad_rows: Annotated[bool, option("Leave out unusable rows, and name them.", INPUT)] = False,
+    skip_bad_rows: Annotated[bool, option("Leave out unusable rows, with a warning.", INPUT)] = False,
     undecided: Annotated[Undecided, option("Failures in F1: a miss, or left out.", OUTPUT)] = "missed",
     schema: Annotated[SchemaPolicy, option('Arguments "" are valid as {} (lenient) or invalid (strict).', OUTPUT)] = (
         "lenient"
@@ -101,7 +101,7 @@ def import_command(
     if not files:
         raise ProblemsError([Problem("no result file given; expected label=file, such as novita=results.jsonl")])
     if len(names := list(_labelled(baseline))) > 1:
-        problem = f"read {len(names)} baselines, {' and '.join(names)}; expected runs of one, each label=file"
+        problem = f"read {len(names)} baselines, {' and '.join(names)}; expected one; repeat its label for each run"
         raise ProblemsError([Problem(problem, key="--baseline")])
     scored = import_run(
         files,
@@ -127,7 +127,7 @@ def _labelled(words: Iterable[str]) -> dict[str, list[Path]]:
         if not (label and equals and path):
             problems.append(Problem(f"read {word!r}; expected label=file, such as novita=results.jsonl"))
         elif Path(path) in files.get(label, ()):
-            problems.append(Problem(f"{path} is given twice for {label!r}; every run has a file of its own"))
+            problems.append(Problem(f"{path} is given twice for {label!r}; each run needs its own file"))
         else:
             files.setdefault(label, []).append(Path(path))
     if problems:

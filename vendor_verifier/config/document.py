@@ -59,7 +59,7 @@ def read_text(file: Path, missing: str = "no such file") -> str:
     except OSError as error:
         raise refusal(file, f"cannot be read: {error.strerror}") from None
     if len(data) > _MAX_BYTES:
-        raise refusal(file, "larger than 1 MB; this is surely not the file that was meant")
+        raise refusal(file, "larger than 1 MB; check that this is the right file")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -103,7 +103,7 @@ def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[st
         if mode & 0o077 and os.name != "nt":
             words = f"others on this machine may read the keys in it (mode {mode:04o}); run: chmod 600 {path}"
             warnings.append(f"{path}: {words}")
-        warnings += [f"{path}:{line}: not read, a line is NAME=value" for line in bad_lines]
+        warnings += [f"{path}:{line}: not read; expected NAME=value" for line in bad_lines]
     stated = [*from_file.items(), *environ.items()]
     values = {name: value.strip() for name, value in stated if not is_placeholder(value)}
     missing = {name for name, _ in stated} - values.keys()
@@ -214,7 +214,7 @@ def compose(text: str, file: Path) -> yaml.Node | None:
         line = text.count("\n", 0, error.position) + 1
         raise refusal(file, "a character that YAML does not allow; remove it", line) from None
     except RecursionError:
-        raise refusal(file, "nested too deep") from None
+        raise refusal(file, "nested too deeply") from None
     except (ValueError, OverflowError):
         # The scanner itself fails on an escape beyond the last character; its mark is lost by then.
         raise refusal(file, 'an escape in double quotes ("\\U…") that is no character') from None
@@ -252,13 +252,13 @@ class _Reader(Document):
             return [self.value(item, (*path, place)) for place, item in enumerate(node.value)]
         kind = str(node.tag).removeprefix(_TAG)
         if kind not in _SCALARS:
-            raise refusal(self.file, "YAML tags are not read; remove the tag and quote the value", line, path)
+            raise refusal(self.file, "YAML tags are not supported; remove the tag and quote the value", line, path)
         try:
             value = _SCALARS[kind][1](node.value)
         except ValueError:
             value = math.inf
         if isinstance(value, (int, float)) and not abs(value) <= 2**63:
-            raise refusal(self.file, "no number that can be sent; quote it if text is meant", line, path)
+            raise refusal(self.file, "a number that cannot be sent; quote it if it is text", line, path)
         if isinstance(value, str) and _SURROGATE.search(value):
             raise refusal(self.file, "half a character (a lone surrogate); remove it", line, path)
         return value

@@ -99,7 +99,7 @@ def read_models(content: Mapping[str, Any], document: Document) -> list[Written]
             document.problem((model,), "a model name is one short line of text")
         below = section.values() if isinstance(section, dict) and "vendors" not in section else ()
         if any(isinstance(each, dict) and "vendors" in each for each in below):
-            words = f"read models below `{model}`; expected them at the top level: take this line away and indent less"
+            words = f"read models below `{model}`; expected them at the top level: remove this line and indent less"
             document.problem((model,), words)
             continue
         document.fitted(ModelSection, (model,), section)
@@ -112,14 +112,14 @@ def read_models(content: Mapping[str, Any], document: Document) -> list[Written]
                 continue
             found.append(Written(path, model, entry))
             if entry.is_baseline and baseline:
-                words = f"a second baseline, the first is on line {lines.get(baseline)}; keep one of them"
+                words = f"a second baseline; the first is on line {lines.get(baseline)}. Keep one of them"
                 document.problem((*path, "is_baseline"), words)
             elif entry.is_baseline:
                 baseline = (*path, "is_baseline")
             first = labels.setdefault(entry.shown_as, path)
             if first != path:
                 words = f"{shown(entry.shown_as)} already names the entry on line {lines.get(first, 1)}"
-                document.problem((*path, "label") if entry.label else path, f"{words}; give one another `label:`")
+                document.problem((*path, "label") if entry.label else path, f"{words}; give one of them a `label:`")
     return found
 
 
@@ -156,7 +156,7 @@ class EntryReader:
         address = self._address(written, allow_http=bool(settings.get("allow_http")))
         model_id = entry.model_id or MODEL_IDS.get(model, {}).get(entry.name)
         if model_id is None:
-            words = f"missing; no id of {shown(model)} at {shown(entry.name)} is known: ask the vendor and write it"
+            words = f"missing; no id of {shown(model)} at {shown(entry.name)} is known: ask the vendor and add it"
             self.document.problem((*path, "model_id"), words)
         if address is None or model_id is None:
             return None

@@ -183,13 +183,13 @@ def _top(content: Mapping[str, Any], document: Document) -> Top | None:
 def _load_shape(options: RunOptions, document: Document) -> LoadShape:
     """The requested load; what contradicts it is a problem."""
     if options.arrival is not None and options.request_rate is None:
-        words = "says how requests of a rate follow each other; add --request-rate, or leave it out"
+        words = "has no effect without a rate; add --request-rate, or leave it out"
         document.problems.append(Problem(words, key="run.arrival"))
     if options.duration is not None and options.repeat != 1:
         words = "decides how often samples are asked; leave out --repeat"
         document.problems.append(Problem(words, key="--duration"))
     if options.duration is not None and options.incremental:
-        words = "a run that lasts a stated time cannot be resumed; start a new one"
+        words = "a run with a duration cannot be resumed; start a new one"
         document.problems.append(Problem(words, key="--duration"))
     return LoadShape(
         request_rate=options.request_rate,
@@ -245,7 +245,7 @@ def _content_of(options: RunOptions, variables: Mapping[str, str]) -> dict[str, 
         if not all(text.partition("="))
     ]
     if options.config_file_path != Path("config.yaml"):
-        problems.append(Problem("--url gives the vendors; leave out one of the two", key="--config-file-path"))
+        problems.append(Problem("--url gives the vendors; leave out one of them", key="--config-file-path"))
     if len(options.model) != 1:
         problems.append(Problem(f"name the one model that all of them serve, as in {_URL_EXAMPLE}", key="--model"))
     if problems:
@@ -292,7 +292,7 @@ def _warn(entries: Sequence[tuple[Written, Entry]], document: Document) -> None:
         is_router = entry.vendor == "openrouter" or host.endswith("openrouter.ai")
         routed = entry.endpoint.body.get("provider")
         if is_router and not (isinstance(routed, Mapping) and "only" in routed):
-            words = "no `provider:` pins it, so the router and whom it picks is measured, not a vendor"
+            words = "without `provider:` this measures the router and whatever it picks, not one vendor"
             document.warn(written.path, words)
         for name in entry.parameters.keys() & entry.endpoint.body.keys():
             document.warn((*written.path, name), "has no effect, because `extra_body` sets it, too")

@@ -58,7 +58,7 @@ def move_keys(file: Path, config: str, env: str, name_of: Callable[[str], str]) 
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
         new_env += f"{name}='{escaped}'\n"
     if _literals(made, file) or parse_env(new_env)[0] != {**parse_env(env)[0], **added}:
-        raise refusal(file, "moving its keys would change more than them; write `NAME=<the key>` in .env yourself")
+        raise refusal(file, "moving its keys would change other text, too; write `NAME=<the key>` in .env yourself")
     left = (at for at, line in enumerate(made.splitlines(), 1) if has_known_form(line))
     return Moved(made, new_env, tuple(keys), tuple(left))
 

@@ -84,7 +84,7 @@ def _body_object(value: Any) -> Any:
         except ValueError as error:
             raise ValueError(f"not JSON ({error}); write an object in quotes") from None
     if set(OWN_BODY_KEYS) & set(value if isinstance(value, dict) else ()):
-        raise ValueError(f"{', '.join(OWN_BODY_KEYS)} are the question itself and cannot be replaced")
+        raise ValueError(f"{', '.join(OWN_BODY_KEYS)} are part of the question and cannot be replaced")
     if has_known_form(str(value)):
         raise ValueError("holds what looks like a key; keys belong in .env")
     return value
@@ -169,11 +169,11 @@ class RunConfig(BaseModel):
     request_rate: Annotated[Amount | None, option("Requests per second sent to each vendor (open loop).", LOAD)] = None
     duration: Annotated[Amount | None, option("Keep sending for N seconds, cycling through the samples.", LOAD)] = None
     warmup: Annotated[
-        int, option("Send N more requests to each vendor first; do not count them.", LOAD), Field(ge=0)
+        int, option("Send N extra requests to each vendor first; do not count them.", LOAD), Field(ge=0)
     ] = 0
     slo: Annotated[Words, option('Target for each request, e.g. "tps >= 30" (repeatable).', LOAD)] = ()
     arrival: Annotated[
-        Arrival | None, in_file("With `request_rate`: `constant` distances, or `poisson`. [default: constant]")
+        Arrival | None, in_file("With `request_rate`: `constant` intervals, or `poisson`. [default: constant]")
     ] = None
     ramp_up: Annotated[float, in_file("Ramp up over N seconds."), Field(ge=0)] = 0
 

@@ -45,7 +45,7 @@ def read_address(url: str) -> Address:
         return Address(url, url, simulated.group(1), local=True)
     wrong = "expected a url such as https://api.example.com/v1"
     if not url.isascii() or not url.isprintable() or any(char in url for char in ' "<>\\^`{|}'):
-        raise ValueError(f"holds a space or another character that no url has; {wrong}")
+        raise ValueError(f"holds a space or another character that is not allowed in a url; {wrong}")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -79,7 +79,7 @@ def _slug(provider: str) -> str:
     return slug
 
 
-_NO_LINE = "holds a control character, a line break or space at an end; remove it"
+_NO_LINE = "holds a control character, a line break, or a space at its beginning or end; remove it"
 _NO_WIRE = f"unknown validator; known are {', '.join(WIRES)}"
 _NO_BODY_KEY = "would change the question itself, which must be the same for every vendor; remove it"
 _NO_HEADER = "not a header to set: use letters, digits and dashes; the transport sets its own"

@@ -169,7 +169,7 @@ def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[P
         if not (equals and name and key):
             problems.append(Problem(f"read {word!r}; expected suite.key=value", key="--set"))
         elif name not in kinds:
-            near = f"{name} does not take part in this run, add --suite {name}"
+            near = f"{name} is not part of this run; add --suite {name}"
             near = near if suite_kind(name) else f"unknown suite{nearest(name, kinds)}"
             problems.append(Problem(f"read {word!r}; {near}", key="--set"))
         elif (name, key) in special:
@@ -189,7 +189,7 @@ def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[P
         found |= {(name, option): value for name in meant}
         if value is not None and special.keys() >= {(name, option) for name in meant}:
             instead = f"no evaluation of this run takes it, only {listed(able)}; add --suite {able[0]}"
-            instead = f"--set says otherwise for {listed(meant)}; leave out one of them" if meant else instead
+            instead = f"--set gives another value for {listed(meant)}; leave out one of them" if meant else instead
             problems.append(Problem(instead, key=flag))
     return found | special
 
@@ -204,6 +204,6 @@ def _readers(kinds: Iterable[SuiteKind], special: Iterable[tuple[str, str]]) -> 
 def rank_problems(metrics: Iterable[str], suites: Iterable[str]) -> list[Problem]:
     """A problem for each rank metric that is no score of an evaluation that takes part."""
     able = [name for name in suites if known_suite(name).ranks_by is not None]
-    which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"
+    which = f"in this run only {', '.join(able)} can" if able else "no evaluation of this run has one"
     wrong = [metric for metric in metrics if metric not in able]
-    return [Problem(f"{metric!r} is no score that can rank; {which}", key="run.rank_metric") for metric in wrong]
+    return [Problem(f"{metric!r} is not a score that can rank; {which}", key="run.rank_metric") for metric in wrong]

@@ -85,7 +85,7 @@ def prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     )  # fmt: skip
     is_alike = more.max() - more.min() <= REQUEST_LINE and (np.sign(more) == np.sign(each)).mean() >= 0.9
     if is_alike and 0 < abs(each) <= REQUEST_LINE:
-        text = f"Counts {more.min():+.0f} to {more.max():+.0f} prompt tokens a request: another chat template."
+        text = f"Counts {more.min():+.0f} to {more.max():+.0f} prompt tokens per request: another chat template."
         yield Test("bill", "template_tokens", text, status="matches", value=each)
 
 
@@ -107,7 +107,7 @@ def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     if len(excess) < LEAST:
         return
     value, low, high = (math.expm1(end) for end in median_interval(np.asarray(excess, dtype=np.float64)))
-    text = f"Bills {percent(value)} more output tokens for as much text ({len(excess)} answers compared)."
+    text = f"Bills {percent(value)} more output tokens for the same amount of text ({len(excess)} answers compared)."
     # With ties the exact p-value of so few takes a second; the normal one is the more cautious.
     method = "asymptotic" if len(excess) <= 13 else "auto"
     beyond = excess - math.log1p(TOKEN_LINE)

@@ -103,7 +103,7 @@ def parse_gate(text: str, suites: Collection[str] = ()) -> list[Gate]:
     if metric not in known:
         raise _error(text, f"unknown metric {metric}", metric, known)
     if percentile is not None and metric not in REQUEST_METRICS:
-        raise _error(text, f"{metric} has no percentiles, which are those of single requests", "", REQUEST_METRICS)
+        raise _error(text, f"{metric} has no percentiles; only figures of single requests have", "", REQUEST_METRICS)
     if not re.fullmatch(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", right, re.ASCII) or not math.isfinite(float(right)):
         raise _error(text, f"read {right!r} where a number was expected; write 0.98 for 98 %")
     if metric in (*SHARES, *suites) and not 0 <= float(right) <= 1:

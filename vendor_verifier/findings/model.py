@@ -91,8 +91,8 @@ def answers(run: ModelRun, label: str) -> Iterator[Test]:
     if result.z > 0:
         name, how = "answers_differ", "Answers differ from the baseline's: another model, template or sampling"
     else:
-        name, how = "answers_too_near", "Answers are nearer to the baseline's than it is to itself: colder sampling"
-    text = f"{how} ({own} of {len(triples)} are equal to it; {base} of its own are)."
+        name, how = "answers_too_near", "Answers are closer to the baseline's than its own repeats: lower temperature"
+    text = f"{how} ({own} of {len(triples)} equal the baseline; {base} of its own repeats do)."
     telling = np.argsort(-found[:, 0] if result.z > 0 else found[:, 0], kind="stable")[:10]
     shown_first = tuple(samples[place] for place in telling)
     yield Test(FACET, name, text, p_value=result.p_value, value=result.z, n=result.n, samples=shown_first)

@@ -107,7 +107,7 @@ def tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
     if unequal or is_varying:
         facet, status, meaning = _PATTERNS["varying" if is_varying else pattern_of(pairs, template, run.probe_texts)]
         text = (
-            f"Counts {unequal} of {len(pairs)} probes otherwise than the baseline "
+            f"Counts {unequal} of {len(pairs)} probes differently from the baseline "
             f"({pairs['delta'].min():+.0f} to {pairs['delta'].max():+.0f} tokens, mostly {template:+.0f}): {meaning}."
         )
         yield Test(facet, "tokenizer", text, status=status, value=unequal / len(pairs), n=len(pairs))
@@ -157,7 +157,7 @@ def answers(run: ModelRun, label: str) -> Iterator[Test]:
     found = unlikeness(counts, np.random.default_rng(run.seed)) if len(counts) >= LEAST_PROBES else None
     if found is not None:
         n = int(sum(each[0].sum() for each in counts))
-        text = f"Answers to {len(counts)} probes come with other frequencies than the baseline's ({n} answers)."
+        text = f"Answers to {len(counts)} probes have other frequencies than the baseline's ({n} answers)."
         yield Test("model", "probe_answers", text, p_value=found[1], value=found[0], n=n)
 
 

@@ -98,7 +98,7 @@ def reach(run: ModelRun, label: str) -> Reach:
         failed, base_failed = int((~own["ok"]).sum()), int((~base["ok"]).sum())
         is_down = len(own) < LEAST_DOWN and failed > DOWN * len(own)
         text = (
-            f"{failed} of {len(own)} requests failed ({main_failure(own)[0]}), of the baseline's {base_failed} of "
+            f"{failed} of {len(own)} requests failed ({main_failure(own)[0]}), for the baseline {base_failed} of "
             f"{len(base)}: too few {'requests to call it down' if is_down else 'failures to tell its rate'}"
         )
         return Reach(False, text, n=n, needed=LEAST_DOWN if is_down else 2 * n)

@@ -86,7 +86,7 @@ def _failure(response: object) -> Failure:
     error_type = as_text(body.get("error_type")) or ""
     texts = [as_text(response), *(as_text(body.get(key)) for key in ("error_message", "error"))]
     texts += [fault.message if fault else as_text(body.get("message")), error_type]
-    message = next(filter(None, texts), None) or "the row says no more than that it failed"
+    message = next(filter(None, texts), None) or "the row gives no reason for its failure"
     text = _scrubbed(message if error_type in message else f"{error_type}: {message}")
     stated = (as_count(body.get(key)) for key in ("status_code", "status", "code"))
     status = next((each for each in stated if each is not None and 400 <= each <= 599), None)
@@ -161,7 +161,7 @@ def _attempt(row: Mapping[str, Any], *, streamed: bool, asked_model: str | None)
         return Attempt(1, timing, failure=_failure(body))
     first = as_dict(next(iter(as_list(choices)), None))
     if "text" in first and "message" not in first:
-        raise UnusableRequest("a raw completion; whether it calls a tool cannot be told", "response")
+        raise UnusableRequest("a raw completion, in which tool calls cannot be recognised", "response")
     content = json_bytes(body) if isinstance(body, dict) else b"null"
     exchange = Exchange(sent_at="", end_ns=0, status=200, chunks=[(0, content)])
     _, response, failure = read_answer(exchange, OpenAIChatReader())
@@ -232,7 +232,7 @@ def import_results(
             shares no question with ``samples``.
     """
     if baseline is not None and baseline not in files:
-        raise DataError([Problem(f"the baseline {baseline!r} is none of the files: {', '.join(files)}")])
+        raise DataError([Problem(f"the baseline {baseline!r} is not one of the files: {', '.join(files)}")])
     read, problems = _read_files(files, paths)
     if problems and not skip_bad:
         raise data_error(problems)
@@ -330,7 +330,7 @@ def _records(file: _File, planned: Mapping[str, Sample], model: str, run: str, w
         if sample_id not in kept or supersedes(record, kept[sample_id]):
             kept[sample_id] = record
     if not kept:
-        words = "not one of its questions is in the test file; is it the file that was used?"
+        words = "none of its questions is in the test file; give the file that was used"
         raise DataError([Problem(words, file.path)])
     if unplanned:
         rows = counted(len(unplanned), "row")

@@ -142,7 +142,7 @@ def chosen_samples(own: SuiteOptions, dataset: Dataset, options: RunOptions) -> 
     for stated, limit, is_head in ((own.chosen, own.chosen.sample_size, head), (options, run_limit, options.head)):
         samples = select(samples, **_filters(stated), limit=limit, head=is_head, by_call_type=own.kind.by_call_type)
     if not samples:
-        words = f"none of its {len(dataset.samples)} samples passes all the filters together; leave some out"
+        words = f"none of its {len(dataset.samples)} samples passes all filters together; remove some"
         raise DataError([Problem(words, Path(dataset.name))])
     return samples
 
@@ -163,9 +163,9 @@ def check_choices(sets: Sequence[tuple[SuiteOptions, Dataset]], options: RunOpti
             left, there = unmatched(rows, name, words)
             option = _FILTERS[name]
             more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
-            choices = f"there is {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
+            choices = f"known are {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
             for word in left:
-                reason = f"read {word!r}, which fits no sample{nearest(word, there)}; {choices}"
+                reason = f"read {word!r}, which matches no sample{nearest(word, there)}; {choices}"
                 flag = Problem(reason, key="--" + option.replace("_", "-"))
                 problem = of_suite.problem(option, reason) if of_suite else flag
                 # Tags must all fit, so one that fits nothing leaves no sample.

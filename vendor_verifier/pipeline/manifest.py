@@ -189,7 +189,7 @@ def _refuse_other_plan(folder: RunFolder, stored: Manifest, now: Manifest) -> No
     """Check that a run may be resumed as ``now`` plans it; pace and timeouts may differ."""
     if stored.is_by_doing:
         raise RunFolderError(
-            f"{folder.path} lasted a stated time, so it cannot be resumed; start a new run with another --output-dir"
+            f"{folder.path} is a run with a duration and cannot be resumed; start a new run with another --output-dir"
         )
     if differences := list(_differences(_asked(stored), _asked(now))):
         more = len(differences) - _MAX_SHOWN

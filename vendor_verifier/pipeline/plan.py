@@ -146,7 +146,7 @@ def asked_entries(
     """The entries as they are asked: priced, and by raw in place of chat completions where that is wanted."""
     if use_raw_completions:
         if not any(entry.wire in (CHAT, RAW) for entry in entries):
-            raise UsageError("--use-raw-completions: no entry is asked for chat completions, which they would replace")
+            raise UsageError("--use-raw-completions: no entry uses chat completions, which they would replace")
         entries = [structs.replace(entry, wire=RAW) if entry.wire == CHAT else entry for entry in entries]
     now = datetime.now(UTC)
     priced = tuple(structs.replace(entry, price=entry.price or listed_price(entry, now)) for entry in entries)
@@ -205,7 +205,7 @@ def run_wires(entries: Sequence[Entry], tokenizer_model: str | None) -> Mapping[
     if not any(entry.wire == RAW for entry in entries):
         if tokenizer_model is not None:
             raise UsageError(
-                f"--tokenizer-model renders the prompts of raw completions, which no entry is asked for; add "
+                f"--tokenizer-model renders the prompts of raw completions, which no entry uses; add "
                 f"--use-raw-completions or `validator: {RAW}`, or leave it out"
             )
         return WIRES

@@ -27,14 +27,14 @@ _FAMILIES = {
     "place": "Place in the ranking, 1 is best.",
     "success_ratio": "Requests that succeeded, after retries.",
     "f1_ratio": "F1 of calling a tool against the baseline.",
-    "schema_accuracy_ratio": "Tool calls whose arguments keep their schema.",
+    "schema_accuracy_ratio": "Tool calls whose arguments fit their schema.",
     "request_tokens": "Tokens per request, prompt and answer.",
     "ttft_mean_seconds": "Mean time to the first token.",
     "decoding_tokens_per_second": "Tokens per second after the first one.",
     "suite_score_ratio": "Main score of an evaluation.",
     "ttft_seconds": "Time to the first token, by quantile.",
     "request_duration_seconds": "Request sent to answer ended, by quantile.",
-    "records": "Records by what became of them.",
+    "records": "Records by outcome.",
     "failed_records": "Records by the kind of their failure.",
     "gate_outcome": "1 for the outcome of a gate.",
 }
@@ -46,7 +46,7 @@ def render(scored: ScoredRun, models: Mapping[str, ModelTables]) -> str:
     """The exposition, ending in ``# EOF``."""
     report = scored.report
     state = {"run": report.run, "complete": str(report.complete).lower()}
-    lines = [f"# TYPE {_PREFIX}run info", f"# HELP {_PREFIX}run The run these figures are of."]
+    lines = [f"# TYPE {_PREFIX}run info", f"# HELP {_PREFIX}run Run of these figures."]
     lines.append(_line("run_info", state, 1))
     samples: dict[str, list[str]] = {}
     for family, labels, value in _samples(scored, models):

@@ -165,7 +165,7 @@ class ModelTables:
             })
             for label, v in self.model.vendors.items()
         ]  # fmt: skip
-        note = "TP to TN sum over all pairs of a baseline's and a vendor's repetition; a failure counts as missed."
+        note = "TP to TN are sums over all pairs of a baseline and a vendor repetition; a failure counts as missed."
         return Table("Counts", rows, columns, note=note)
 
     def findings(self) -> Table:
@@ -294,7 +294,7 @@ class ModelTables:
         found = breakdowns.goodput(self.records, list(map(parse_slo, slos)))
         found["per_s"] = found["good"] / found.index.map(seconds).astype(float)
         rows = rows_of(found) if slos else []
-        return Table("Goodput", rows, columns, note=f"A good request keeps {' and '.join(slos)}.")
+        return Table("Goodput", rows, columns, note=f"A good request meets {' and '.join(slos)}.")
 
     def regions(self) -> Table:
         """Success and median times by the region from which requests were sent; empty where no worker names one."""

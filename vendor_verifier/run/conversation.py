@@ -174,7 +174,7 @@ class Conversation:
 
     async def _run_tools(self, step: RunTools) -> ToolRun:
         if self.tools is None:
-            return ToolRun(failure="real tools are run by `run` and `check` alone, in one process of this machine")
+            return ToolRun(failure="real tools work only with `run` and `check`, in one process on this machine")
         ran = await self.tools.run(step.requests)
         # A tool that reads files must not hand one vendor the key of another.
         results = [structs.replace(each, text=self.scrubber.text(each.text)) for each in ran.results]
@@ -191,7 +191,7 @@ class Conversation:
         except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
             return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
         if request.untranslatable:
-            words = "not expressible on this wire: " + ", ".join(request.untranslatable)
+            words = "this protocol cannot express: " + ", ".join(request.untranslatable)
             return TurnRecord((Attempt(1, failure=Failure.of("untranslatable", words)),))
         begun_late_ns = max(0, time.perf_counter_ns() - due_ns) if is_first and due_ns is not None else None
         question = _Question(target, endpoint, request, turn, total_s, most_tokens, due_ns, begun_late_ns)

@@ -155,7 +155,7 @@ class DaskRun:
             if fit:
                 gone_at = time.monotonic() + _WORKER_S
             if time.monotonic() > gone_at:
-                raise ClusterError(f"no worker for {_WORKER_S:.0f} s; --incremental goes on{words and f' ({words})'}")
+                raise ClusterError(f"no worker for {_WORKER_S:.0f} s; --incremental resumes{words and f' ({words})'}")
             busy = {shard.address for shard in self._shards}
             if free := [address for address in fit if address not in busy]:
                 return free[0]
@@ -197,7 +197,7 @@ class DaskRun:
                 found = None
             if found is None or self._client.status != "running":
                 raise ClusterError(
-                    "the Dask scheduler went away; every record that came back is kept, --incremental goes on"
+                    "the Dask scheduler went away; every record that came back is kept; --incremental resumes"
                 )
             self._present = {address: str(each["name"]) for address, each in found["workers"].items()}
             for address in self._present:
@@ -252,7 +252,7 @@ class DaskRun:
         if losses == _MOST_LOSSES:
             raise ClusterError(
                 f"a shard was lost {_MOST_LOSSES} times in a row, last by worker {worker['name']} ({reason}); every "
-                "record that came back is kept, --incremental goes on"
+                "record that came back is kept; --incremental resumes"
             )
 
     def _stop(self) -> None:

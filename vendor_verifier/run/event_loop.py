@@ -103,7 +103,7 @@ def ensure_interruptible() -> None:
         )
     if threading.current_thread() is not threading.main_thread():
         raise UsageError(
-            "signals can be handled in the main thread alone, and a run needs them to end without losing answers; "
+            "signals can be handled only in the main thread, and a run needs them to end without losing answers; "
             "start it there, by verify() or averify(), or as a process of its own"
         )
 

@@ -240,7 +240,7 @@ class Limiter:
         account.lost_in_a_row += 1
         if account.lost_in_a_row >= DOWN_AFTER and now - account.lost_since >= DOWN_AFTER_S:
             lost = account.lost_in_a_row
-            words = f"not reached for {lost} samples in a row, last: {failure.kind}: {failure.message}"
+            words = f"not reached for {lost} samples in a row; last: {failure.kind}: {failure.message}"
             self._stop_account(entry.account, words)
 
     def stop(self, entry: Entry, reason: str) -> None:

@@ -59,7 +59,7 @@ _ROWS = (
         "cost",
     ),
     Metric("cost_per_valid_call_usd", "Cost of a valid call", "USD", "lower", "all attempts ÷ valid calls", "cost"),
-    Metric("wasted_usd", "Wasted", "USD", "lower", "attempts that are part of no success", "cost"),
+    Metric("wasted_usd", "Wasted", "USD", "lower", "attempts that led to no success", "cost"),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ROWS}
 RANK_METRICS: tuple[str, ...] = tuple(metric.name for metric in _ROWS if metric.kind == "rank")

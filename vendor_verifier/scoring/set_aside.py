@@ -50,7 +50,7 @@ def set_misrouted_aside(
             continue
         warning = f"{entry.model}: {entry.label} is pinned to {entry.provider} and was served by {', '.join(others)}; "
         if len(names) == 1:
-            warnings.append(warning + "taken for another spelling")
+            warnings.append(warning + "read as another spelling of it")
             continue
         strangers = served.isin(others).to_numpy()
         misrouted[own[strangers]] = True

@@ -128,7 +128,7 @@ def evaluate(
     UsageError for cases without them (all of these).
     """
     if not metrics or isinstance(cases, (Mapping, str, bytes)):
-        raise UsageError("evaluate() takes a list of cases, and at least one metric; put the one case into a list")
+        raise UsageError("evaluate() takes a list of cases and at least one metric; put a single case into a list")
     problems: list[Problem] = []
     found: list[CaseResult] = []
     for at, case in enumerate(cases):

@@ -167,7 +167,7 @@ class ActiveExchange:
             if proxy is not None and tunnel is None:
                 # Not the vendor's failure: it has not received the request.
                 shown = f"the proxy {proxy.shown} (from {proxy.variable})"
-                kind, words = "proxy", f"{shown} does not let us through to {origin.host}: {words}"
+                kind, words = "proxy", f"{shown} refuses to connect to {origin.host}: {words}"
             self.failure = Failure.of(kind, words, phase="connect")
         except OSError as error:
             words = str(error) or type(error).__name__
@@ -175,7 +175,7 @@ class ActiveExchange:
             if isinstance(error, socket.gaierror):
                 kind = "dns"
             elif isinstance(error, (TlsFailed, ssl.SSLError)):
-                remedy = "check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
+                remedy = "check the address, or trust the host's authority with SSL_CERT_FILE=<file.pem>"
                 kind, words = "tls", f"{words[:300]}; {remedy}"
             self.failure = Failure.of(kind, words)
         else:

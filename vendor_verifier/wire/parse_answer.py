@@ -199,7 +199,7 @@ def _judge(
             return Failure.of("bad_payload", "no event of the stream could be read", status)
         return Failure.of("empty_response", "the answer is empty", status)
     if reason == "content_filter" and empty:
-        words = f"blocked before a word was said ({raw})"
+        words = f"blocked before any text ({raw})"
         return Failure.of("moderation", words, status, phase="stream", code=raw)
     if not answer.is_over:
         return Failure.truncated("it ended without a finish reason or end marker", status)

@@ -70,7 +70,7 @@ def _read_slowly(text: str | bytes, hook: Callable[[list[tuple[str, Any]]], Any]
 
 def _finite(text: str) -> float:
     if not math.isfinite(value := float(text)):
-        raise PayloadError(f"{text[:40]} is not JSON: it is no finite number")
+        raise PayloadError(f"{text[:40]} is not JSON: not a finite number")
     return value
 
 

@@ -45,9 +45,9 @@ class TableKind(msgspec.Struct, frozen=True):
 _RECORD = (EVALUATION_COLUMNS[0], *RECORD_COLUMNS[:5])
 _ENTRY = RECORD_COLUMNS[:2]
 _EVIDENCE = (
-    Column("p_value", "float64", "", "corrected for all tests of the facet; missing of a fact"),
-    Column("value", "float64", "", "the difference; of a match the smallest one that would have been found"),
-    Column("low", "float64", "", "its interval of 95 %: from"),
+    Column("p_value", "float64", "", "corrected for all tests of the facet; missing for a fact"),
+    Column("value", "float64", "", "the difference; for a match, the smallest that would have been found"),
+    Column("low", "float64", "", "its 95 % interval: from"),
     Column("high", "float64", "", "to"),
     Column("n", "int64", "", "what it was counted over"),
     Column("samples", "string", "", "ids of samples that show it, with commas"),
@@ -78,7 +78,7 @@ VERDICTS = (
 FINDINGS = (
     *_ENTRY,
     VERDICTS[2],
-    Column("name", "string", "", "what kind of thing it is"),
+    Column("name", "string", "", "kind of finding"),
     Column("status", "string", "", "what it means for the facet"),
     Column("text", "string", "", "one sentence with its numbers"),
     *_EVIDENCE,
@@ -88,7 +88,7 @@ TEXTS = (
     Column("text", "string", "", "text of the last answer"),
     Column("reasoning", "string", "", "reasoning that it shows"),
     Column("tool_calls", "string", "", "its calls, `name(arguments)`, a line each"),
-    Column("message", "string", "", "what was said of the failure"),
+    Column("message", "string", "", "message of the failure"),
     Column("http_status", "float64", "", "HTTP status of the failure"),
     Column("request_id", "string", "", "the vendor's id of the last request"),
 )

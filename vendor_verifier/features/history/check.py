@@ -250,7 +250,7 @@ def check_webhook(address: str, name: str) -> None:
     except httpx2.InvalidURL:
         parts = httpx2.URL("")
     if not parts.host or parts.userinfo:
-        raise UsageError(f"{name} is no web address; expected https://… without a user name")
+        raise UsageError(f"{name} is not a web address; expected https://… without a user name")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host)):
         raise UsageError(f"{name} must begin with https:// (or http:// on loopback)")
 

@@ -111,7 +111,7 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, corre
     plain, relative = series["plain"].to_numpy(), series["relative"].to_numpy()
     least, worse = least_change(figure), -1.0 if is_higher_better(figure) else 1.0
     verdict: TrendVerdict = "too_few_runs"
-    reason, points = f"{count} of the {LEAST_RUNS} comparable runs that it takes", []
+    reason, points = f"needs {LEAST_RUNS} comparable runs, has {count}", []
     if count >= LEAST_RUNS:
         verdict, reason = "steady", f"no change of level in the last {RECENT_RUNS} of {count} runs"
         points = change_points(relative, least_effect=least, p_value=P_VALUE / judged, correlation=correlation)

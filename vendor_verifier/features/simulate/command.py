@@ -26,7 +26,7 @@ def simulate_command(
     port: Annotated[int, option("Port of 127.0.0.1 (0: any).", OUTPUT, check=Number(gte=0, lte=65535))] = 8600,
     seed: Annotated[int, option("Seed of the answers.", OUTPUT)] = 0,
     speed: Annotated[float, option("Factor on the speed of the answers.", OUTPUT, check=Number(gt=0))] = 1.0,
-    test_file_path: Annotated[tuple[Path, ...], option("Rows to know the answers to (repeatable).", INPUT)] = (),
+    test_file_path: Annotated[tuple[Path, ...], option("Samples to answer correctly (repeatable).", INPUT)] = (),
 ) -> int:
     """Serve the simulated vendors on loopback. They know the right answers to the shipped and your own rows."""
     files = (*test_file_path, *_SHIPPED)

@@ -143,8 +143,8 @@ def notes(samples: Sequence[Sample]) -> list[str]:
         )
     if inferred := sum(bool(sample.tags.get("bfcl_inferred")) for sample in samples):
         found.append(
-            f"{inferred} of {len(samples)} rows have no tools; theirs are made of the expected calls, which tells the "
-            "model more than tools written for people would"
+            f"{inferred} of {len(samples)} rows have no tools; theirs are made from the expected calls, which "
+            "tells the model more than hand-written tools would"
         )
     return found
 
