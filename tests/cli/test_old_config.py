@@ -140,7 +140,7 @@ def test_no_key_is_lost_and_none_stays(vendors: list[tuple[str, str]], flow: boo
 def test_a_configuration_of_mcpbr_becomes_ours(
     model: str, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a folder of its own; simulated vendors where it names no model that we know."""
+    """In a folder of its own; simulated vendors where it names no known model."""
     monkeypatch.chdir(tmp_path)
     Path("config.yaml").write_text(
         f"benchmark: mcptoolbench\nsample_size: 5\nmcp_server: {{command: npx}}\nmodel: {model}\n"

@@ -89,7 +89,7 @@ def test_test_file_is_the_plan_and_foreign_rows_are_left_out() -> None:
     assert imported.samples == samples.samples
     assert [record.sample for record in imported.records] == [samples.samples[0].id]
     assert any("1 row left out" in warning for warning in imported.warnings)
-    with pytest.raises(DataError, match="not one of its questions"):
+    with pytest.raises(DataError, match="none of its questions"):
         run(samples=samples, a=[row(1), row(2, "foreign")], b=[row(1, "foreign")])
 
 

@@ -65,7 +65,7 @@ def test_a_run_by_duration_is_complete(twins: Bench) -> None:
     assert twins("score", "run", "--history", "none")[0] == 0
     assert twins.vendors() == scores["models"]["simulated-model"]["vendors"]
     code, _, err = twins(*twins.words("run", "--incremental"))
-    assert (code, "lasted a stated time" in err) == (2, True), err
+    assert (code, "is a run with a duration" in err) == (2, True), err
 
 
 def test_a_run_is_not_gone_on_with_under_another_load(twins: Bench) -> None:

@@ -172,7 +172,7 @@ def test_the_last_judgement_counts(stored: Bench) -> None:
     [
         ("tool_correctness.max_iterations=3", "tool_correctness is judged by `threshold`"),
         ("toolbench.sample_size=3", "decides what is asked"),
-        ("trigger.sample_size=3", "trigger does not take part in this run"),
+        ("trigger.sample_size=3", "trigger is not part of this run"),
         ("toolbench.mode=strict", "mode"),
     ],
 )
