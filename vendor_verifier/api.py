@@ -50,12 +50,12 @@ def verify(
     dask_client: Client | None = None,
     **settings: Any,
 ) -> RunOutcome:
-    """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
+    """Send every sample to every vendor of ``config``, score the answers, write the run folder.
 
     Arguments are named like the flags of ``run``; ``settings`` are further fields of
     :class:`vendor_verifier.config.run_config.RunOptions`, such as ``limit``. What is None is left to the file, and
     then to the default.
-    Without ``history``, here or in the file, the run joins none; one that cannot take it is a UserWarning. ``environ``
+    Without ``history``, here or in the file, it is added to none; one that cannot take it is a UserWarning. ``environ``
     replaces the process environment as the source of keys. With ``dask_client`` that Dask cluster sends. A vendor that
     fails is in the report, not raised.
 
@@ -91,7 +91,7 @@ def verify(
 
 
 async def averify(config: Folder = "config.yaml", **settings: Any) -> RunOutcome:
-    """:func:`verify` for a program with an event loop of its own: it runs in a thread, and the loop goes on.
+    """:func:`verify` for a program with its own event loop: it runs in a thread and does not block the loop.
 
     Cancelling it asks for no new requests, waits for those in flight, writes the run folder, and raises then.
     """
@@ -119,13 +119,13 @@ def compare_runs(before: Folder, after: Folder) -> RunComparison:
     """``after`` against ``before`` over the samples and vendors they share; nothing is sent or written.
 
     Raises:
-        RunFolderError: one of them is no readable run folder.
+        RunFolderError: one of them is not a readable run folder.
     """
     return compare_scored(*(score_folder(RunFolder(Path(run))) for run in (before, after)))
 
 
 def load_history(history: Folder | None = None) -> DataFrame:
-    """The history of runs as a DataFrame: a row a vendor of a model in a run, oldest first (docs/data.md).
+    """The history of runs as a DataFrame: a row per vendor, model and run, oldest first (docs/data.md).
 
     ``history`` None is the one in the user's data folder, which is empty before the first run.
 
@@ -144,7 +144,7 @@ async def evaluate(
     *,
     index: Sequence[Any] | None = None,
 ) -> list[CaseResult]:
-    """Score cases by Tool Correctness: see :func:`vendor_verifier.suites.tool_correctness.evaluate`. It asks nobody."""
+    """Score cases by Tool Correctness: see :func:`vendor_verifier.suites.tool_correctness.evaluate`. Sends nothing."""
     return evaluate_cases(cases, metrics, index=index)
 
 

@@ -57,7 +57,7 @@ class ConfigError(ProblemsError):
 
 
 class DataError(ProblemsError):
-    """A sample or result file cannot be read as what it claims to be."""
+    """A sample or result file cannot be read in its format."""
 
 
 class RunFolderError(UsageError):
@@ -69,7 +69,7 @@ class StorageError(VerifierError):
 
 
 class ClusterError(VerifierError):
-    """The cluster a run was sent over cannot go on; every record that came back is kept and the run can be resumed.
+    """The cluster a run was sent over cannot go on; all received records are kept and the run can be resumed.
 
     ``executor`` is the manifest's entry on this session: workers, versions, regions, losses.
     """

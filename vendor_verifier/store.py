@@ -44,7 +44,7 @@ _MOST_LINE_BYTES = 256 * 1024**2
 _decode_record = msgspec.json.Decoder(Record).decode
 _decode_sample = msgspec.json.Decoder(Sample).decode
 _decode_manifest = msgspec.json.Decoder(Manifest).decode
-# Told of a line that is no record, as ``records.jsonl:17``, and of the reason.
+# Called with the place of a line that is not a record (``records.jsonl:17``) and the reason.
 OnBadLine = Callable[[str, str], None]
 
 

@@ -31,7 +31,7 @@ def assert_tool_calls(
 
     Raises:
         AssertionError: the calls differ; the message lists both sides, paired.
-        ValueError: ``expected`` is no list, or holds something that is no call.
+        ValueError: ``expected`` is not a list, or holds something that is not a call.
     """
     __tracebackhide__ = True
     if isinstance(expected, (str, Mapping)):
@@ -58,12 +58,12 @@ def _spelled(actual: object) -> Sequence[object]:
 
 # Keys of a response or a message that hold its parts.
 _HOLDERS = ("choices", "candidates", "message", "tool_calls", "output", "content", "parts")
-# Parts of an answer that are no calls.
+# Parts of an answer that are not calls.
 _OTHER_PARTS = ("text", "output_text", "thinking", "redacted_thinking", "reasoning", "message")
 
 
 def _calls_in(value: object) -> Iterator[object]:
-    """The objects that spell calls in a response or a part of it, in order, and what is no part of a response."""
+    """The objects that spell calls in a response or a part of it, in order, and what is not part of a response."""
     value = _plain(value)
     if not isinstance(value, dict) or _spells_call(value):
         yield value

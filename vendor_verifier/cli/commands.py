@@ -18,7 +18,7 @@ EXIT_CODES = (
     "Exit codes: 0 done · 1 a gate or limit was missed · 2 usage, configuration or data · 3 incomplete (a vendor or a "
     "budget stopped it, or most requests of a vendor failed) · 4 internal error or disk · 130, 143 interrupted"
 )
-# These say in their own words what the others mean.
+# These state the exit codes in their own docstring.
 _OWN_CODES = ("doctor", "compare", "check", "capacity")
 _OTHER_CODES = "Other exit codes: 2 usage, configuration or data · 4 internal error or disk · 130, 143 interrupted"
 _PROGRAM = "agent-vendor-verifier"

@@ -69,7 +69,7 @@ def end_in_order() -> Sequence[int]:
 
 
 def run_app(arguments: Sequence[str]) -> int:
-    """Run one command; what the user can mend is one clear message, never a traceback."""
+    """Run one command; what the user can fix is one clear message, never a traceback."""
     # Here, so that signals are handled before a hundred modules are loaded.
     from cyclopts import CycloptsError
 

@@ -39,7 +39,7 @@ def say(message: str, meaning: Meaning | None = None) -> None:
 
 
 def warn(words: str) -> None:
-    """One line on stderr with a warning, in which a stranger's characters are harmless."""
+    """One warning line on stderr, with control characters from outside made harmless."""
     say(f"warning: {plain(words, MAX_SENTENCE)}", "doubtful")
 
 

@@ -1,4 +1,4 @@
-"""Live progress on stderr: one line a vendor on a terminal, one line every ten seconds elsewhere."""
+"""Live progress on stderr: one line per vendor on a terminal, one line every ten seconds elsewhere."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def demo_command(
         history=Path("none"),
     )
     display = Display(quiet=quiet, json=json)
-    # Bad enough to make a run of few samples incomplete, which the demonstration is not for that.
+    # So bad that a small run is incomplete, which must not fail the demonstration.
     return _run(options, display, dry_run=dry_run, meant_to_fail=(f"{SIMULATED_MODEL}: cutter",))
 
 
@@ -133,7 +133,7 @@ def _exit_code(outcome: "RunOutcome", meant_to_fail: Collection[str], *, can_go_
         say(f"incomplete: {plain(words, MAX_SENTENCE)}")
     if outcome.limit is not None:
         say(f"incomplete: {outcome.limit}" + ("; resume it with --incremental" if can_go_on else ""))
-    # What is proven of a run that is not whole stays proven.
+    # What an incomplete run proves stays proven.
     if (code := gates_exit_code(outcome.report)) != EXIT_OK:
         return code
     is_whole = outcome.limit is None and all(name in meant_to_fail for name, _ in unfinished)

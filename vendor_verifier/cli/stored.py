@@ -1,4 +1,4 @@
-"""The commands ``score``, ``report`` and ``import``, for answers that are there: they send nothing."""
+"""The commands ``score``, ``report`` and ``import``, for stored answers: they send nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Small text files of the user: YAML as plain values with the line of each key, .env, and the words for what is wrong.
 
-Risky are tags, aliases that blow up or loop, deep nesting, a key given twice and large files. Numbers are read as YAML
+Risks are tags, aliases that blow up or loop, deep nesting, a key given twice and large files. Numbers are read as YAML
 1.2 has them, so dates, ``0123`` and ``12:30`` are text.
 """
 
@@ -111,7 +111,7 @@ def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[st
 
 
 def parse_env(text: str) -> tuple[dict[str, str], list[int]]:
-    """Values by name, and the lines that are none. The parser is the one behind ``dotenv_values``, which only logs."""
+    """Values by name, and the lines that hold none. The parser is the one behind ``dotenv_values``, which only logs."""
     # For those who have such a file.
     from dotenv.parser import parse_stream
 
@@ -144,7 +144,7 @@ class Document:
         return Problem(message, self.file, line, key_text(path) or None)
 
     def problem(self, path: KeyPath, message: str) -> None:
-        """Add a problem that must be mended, at the key ``path``."""
+        """Add a problem that must be fixed, at the key ``path``."""
         self.problems.append(self.place(path, message))
 
     def warn(self, path: KeyPath, message: str) -> None:
@@ -183,7 +183,7 @@ _FLOAT = (
     r"[-+]?(?:\.(?:inf|nan)|(?:0|[1-9][0-9]*)\.[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?"
     r"|(?:0|[1-9][0-9]*)e[-+]?[0-9]+)"
 )
-# By kind of a plain scalar, how it is written and what it becomes.
+# By kind of plain scalar: its spelling and its conversion.
 _SCALARS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "merge": ("<<", str),
     "null": ("~|null|", lambda _text: None),
@@ -316,7 +316,7 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
         return f"`{name}` is missing"
     if error["type"] == "extra_forbidden":
         for step in path[:-1]:
-            # A step that is no field is a key of a mapping, or the place in a list.
+            # A step that is not a field is a key of a mapping, or the place in a list.
             field = kind.model_fields.get(step)
             shapes = (field.annotation, *get_args(field.annotation)) if field else ()
             kind = next((each for each in shapes if isinstance(each, type) and issubclass(each, BaseModel)), kind)

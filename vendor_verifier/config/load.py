@@ -171,7 +171,7 @@ def _document(options: RunOptions, variables: Variables) -> Document:
 
 
 def _top(content: Mapping[str, Any], document: Document) -> Top | None:
-    """The sections that are no models; `run:` and `defaults:` key by key, so that a mistake there hides no others."""
+    """The sections that are not models; `run:` and `defaults:` key by key, so that a mistake there hides no others."""
     settings = {key: content[key] for key in RESERVED if key in content}
     for part, kind in (("run", RunConfig), ("defaults", Settings)):
         if isinstance(stated := settings.get(part), dict):

@@ -108,12 +108,12 @@ _NEEDS = (
 
 
 def without_effect(there: Collection[str]) -> list[str]:
-    """A warning for each setting that is there, but has no effect because what it needs is not."""
+    """A warning for each given setting that has no effect because another setting is missing."""
     return [f"{name} has no effect without {need}" for name, need in _NEEDS if name in there and need not in there]
 
 
 class RunConfig(BaseModel):
-    """The settings of a run. A flag goes before `run:` in the file, which goes before the default."""
+    """The settings of a run. A flag wins over `run:` in the file, which wins over the default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
 
@@ -281,7 +281,7 @@ class RunConfig(BaseModel):
                 yield flag, option_name, None if name in _OF_THE_RUN else words
 
     def overrides(self) -> dict[str, Any]:
-        """The model's settings that go before those of the entries and the samples."""
+        """The model settings that override those of the entries and the samples."""
         stated = {name: getattr(self, name) for name in ("temperature", "max_tokens", "extra_body")}
         return {name: value for name, value in stated.items() if value is not None}
 

@@ -65,7 +65,7 @@ def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
     """The suite with its options, text from the command line read as what each option is.
 
     Raises:
-        ProblemsError: an option's value cannot be meant.
+        ProblemsError: an option's value is invalid.
     """
     suite: Suite = _read(kind, kind.build, {"name": kind.name, **options})
     return suite
@@ -202,7 +202,7 @@ def _readers(kinds: Iterable[SuiteKind], special: Iterable[tuple[str, str]]) -> 
 
 
 def rank_problems(metrics: Iterable[str], suites: Iterable[str]) -> list[Problem]:
-    """A problem for each rank metric that is no score of an evaluation that takes part."""
+    """A problem for each rank metric that is not a score of an evaluation of this run."""
     able = [name for name in suites if known_suite(name).ranks_by is not None]
     which = f"in this run only {', '.join(able)} can" if able else "no evaluation of this run has one"
     wrong = [metric for metric in metrics if metric not in able]

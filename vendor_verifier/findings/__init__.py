@@ -1,1 +1,1 @@
-"""What a run shows of its vendors: findings by facet, and the verdict that they add up to."""
+"""Findings about the vendors of a run by facet, and the verdict that follows from them."""

@@ -100,7 +100,7 @@ class ModelRun:
 
     @cached_property
     def asked(self) -> Mapping[str, pd.DataFrame]:
-        """The rows that say something of a vendor: answers, and failures that it answers for.
+        """The rows that say something about a vendor: answers, and failures that it answers for.
 
         Columns say which ``failed``, were ``cut_off`` in any attempt, or ``retried``: answered on a later try only.
         Attempts that our own rate made the vendor refuse (429) count for none of them.

@@ -1,4 +1,4 @@
-"""Does it call tools as the baseline does, and score as it does in the evaluations that give scores?"""
+"""Tool calls: decisions, arguments and schema validity against the baseline, and evaluation scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is it the same model? Served names, prompts that are cut, and answers compared as texts."""
+"""The model: served names, cut prompts, and answers compared as texts."""
 
 from __future__ import annotations
 

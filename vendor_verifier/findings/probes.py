@@ -57,7 +57,7 @@ _PATTERNS: Mapping[str, tuple[FacetName, Status, str]] = {
     "varying": ("bill", "check", "equal prompts get unequal counts"),
 }
 _CALL_LINE = 0.05
-# The same change in this many texts is no slip; this many lost codes are more than one bad answer.
+# The same change in this many texts is not a slip; this many lost codes are more than one bad answer.
 _LEAST_TEXTS, _LEAST_SHARE, _UNLIKELY = 2, 0.6, 0.005
 _LEAST_LOST, _CERTAIN = 3, 0.001
 # Prompts are billed short if they are so far below the baseline's; a cache answers this much sooner.
@@ -69,7 +69,7 @@ Counts = list[NDArray[np.int64]]
 
 
 def reach(run: ModelRun, label: str) -> Reach | None:
-    """The share of answers by another model that the probes find; None of a vendor that was asked none."""
+    """The share of answers by another model that the probes find; None for a vendor without probes."""
     asked = probes_of(run, label, _QUESTIONS)
     if run.baseline is None or asked.empty:
         return None
@@ -361,7 +361,7 @@ def _length_of(group: str) -> int:
 
 
 def cache(run: ModelRun, label: str) -> Iterator[Test]:
-    """What became of a repeated prompt; noted only, since a cache is a price and no fault."""
+    """What became of a repeated prompt; noted only, because a cache changes the price and is not a fault."""
     sides = [_repeats(_known(run, name, CACHE)) for name in (label, run.baseline)]
     if sides[0] is None:
         return

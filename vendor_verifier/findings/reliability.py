@@ -1,4 +1,4 @@
-"""Does it answer? Failures, answers that are cut off or stop early, and answers on a later try only."""
+"""Reliability: failures, answers that are cut off or stop early, and answers on a later try only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vendor_verifier.text import too_few
 FACET: FacetName = "reliability"
 FAILED_LINE, CUT_LINE, LEAST_RETRIED = 0.10, 0.05, 0.05
 ENOUGH_FAILED, ENOUGH_CUT = 0.20, 0.10
-# Failures at most this distance from each other in sending order are one group. An answer that breaks off is no outage.
+# Failures at most this distance from each other in sending order are one group. A cut answer is not an outage.
 GAP, CUT_GAP = 2, 1
 LEAST_DOWN, DOWN = 60, 0.5
 # Failing more than the baseline by this share and number leaves the facet untested, where no test shows it.
@@ -29,7 +29,7 @@ _SHARES = tuple(points / 100 for points in range(1, 31))
 def down(run: ModelRun, label: str) -> Iterator[Test]:
     """At least half of the requests failed in each third of the run, while the baseline failed less than 10 %.
 
-    It takes 60 requests, or a vendor that the run stopped asking because nobody was there.
+    It takes 60 requests, or a vendor that the run stopped because it could not be reached.
     """
     rows, failed = run.asked[label], ~run.asked[label]["ok"].to_numpy()
     if len(rows) < LEAST_DOWN and not run.gave_up(label):
@@ -121,7 +121,7 @@ def reach(run: ModelRun, label: str) -> Reach:
 
 
 def failed_more(run: ModelRun, label: str) -> bool:
-    """Whether a vendor failed more often than the baseline, twice at least, shown by a test or not."""
+    """Whether a vendor failed more often than the baseline, at least twice, whether a test shows it or not."""
     failed, base = ~run.asked[label]["ok"], ~run.asked[run.baseline or label]["ok"]
     return bool(failed.sum() >= LEAST_MORE and failed.mean() > base.mean() + MORE)
 

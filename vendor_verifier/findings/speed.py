@@ -1,4 +1,4 @@
-"""Is it as fast? First token, decoding, late first tokens, and streams that are none. Never worse than *check*."""
+"""Speed: first token, decoding, late first tokens, and faked streams. Never worse than *check*."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def reaches_of(run: ModelRun, label: str) -> Mapping[FacetName, Sequence[Reach]]
 
 
 def _findings(run: ModelRun) -> list[Finding]:
-    """Facts as they are, and the tests whose p-value, corrected within the facet, is at most 1 %; worst first."""
+    """All facts, and the tests whose p-value, corrected within the facet, is at most 1 %; worst first."""
     # Where the baseline is not one model even a difference from it says nothing.
     untested = {facet for fault in run.faults if fault.is_sure for facet in fault.facets}
     tests = [(label, test) for label, test in every_test(run) if test.p_value is None or test.facet not in untested]
@@ -229,7 +229,7 @@ def _best(run: ModelRun, matching: Sequence[str]) -> str:
 
 
 def _lacking(verdict: Verdict, reaches: Mapping[FacetName, Sequence[Reach]]) -> str:
-    """The facets that lack data at a vendor, with the first reason that no more samples would mend, or their number."""
+    """The facets that lack data, with the first reason that more samples would not fix, or the number needed."""
     lacking = [name for name in _ORDER if verdict.facets[name].status == "not_tested"]
     found = [
         (name, each) for name in FACETS if name in lacking for each in reaches[name] if each.meant and not each.enough

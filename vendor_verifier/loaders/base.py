@@ -50,7 +50,7 @@ class Loader(msgspec.Struct, frozen=True):
     """A row format by name, as ``--dataset-format`` takes it.
 
     ``read_row`` gives the question of a row and raises UnusableRequest; ``recognises`` tells the format by one row;
-    ``row`` says in words what a row has.
+    ``row`` describes what a row has.
     """
 
     name: str
@@ -193,7 +193,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _parsed(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """The value; what is none is refused in a parser's words, with the place and the text there."""
+    """The value; what is not JSON is refused with the parser's message, the place and the text there."""
     text = text.rstrip()  # the end is that of the last line that holds something
     try:
         return parse_json(text, object_pairs_hook=hook)

@@ -122,7 +122,7 @@ _PARAMETERS: Mapping[str, Any] = {
 
 
 def parameter_defects(parameters: Mapping[str, Any]) -> list[str]:
-    """The parameters whose value nobody can take, in words; those that are not known are left alone."""
+    """Messages on parameters with an invalid value; unknown parameters are not checked."""
     found = []
     for name, value in parameters.items():
         try:
@@ -133,7 +133,7 @@ def parameter_defects(parameters: Mapping[str, Any]) -> list[str]:
     return found
 
 
-# Keys that the run sets, whatever the row states, and those that are no parameters.
+# Keys that the run sets, whatever the row states, and those that are not parameters.
 _NO_PARAMETERS = frozenset({"model", "stream", "stream_options", "messages", "tools"})
 # Keys of the right answer, as the data set states it.
 _EXPECTED_KEYS = frozenset({"should_call_tool", "official_finish_reason", "scenario_check"})
@@ -204,7 +204,7 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _array(body: Mapping[str, Any], key: str) -> object:
-    """The value of a key, which may be an array as JSON text; text without any is no value."""
+    """The value of a key, which may be an array as JSON text; text without one is not a value."""
     value = body.get(key)
     return unpacked(value, key, "expected an array, read ") if isinstance(value, str) and value.strip() else value
 

@@ -78,7 +78,7 @@ def _failure(response: object) -> Failure:
     """The failure of a row whose status is not a success.
 
     In this order: a stated status (``Error code: 429 - …``, ``status_code``), the SDK's exception class, telling words,
-    an error object's code. What none of them knows is ``bad_payload``: those tools also file under "failed" whatever
+    an error object's code. Anything else is ``bad_payload``: those tools also file under "failed" whatever
     their own code could not digest in an answer.
     """
     body = as_dict(response)

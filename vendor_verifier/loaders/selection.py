@@ -65,7 +65,7 @@ def select(
 def unmatched(
     sets: Sequence[tuple[Sequence[Sample], bool]], option: str, words: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Those words of a filter that fit no sample, and the values that there are, sorted.
+    """The words of a filter that match no sample, and the existing values, sorted.
 
     ``option`` is ``ids``, ``difficulty``, ``category`` or ``tags``; ``sets`` are samples and whether by call type.
     """

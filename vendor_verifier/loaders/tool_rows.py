@@ -26,7 +26,7 @@ from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.wire.payload import as_dict
 
 NormalCall = Mapping[str, Any] | str
-# The way of ToolBench's models to end; no tool.
+# How ToolBench's models end; not a tool.
 FINISH = "Finish"
 EXPECTED, CALLED = "expected_tools", "tools_called"
 

@@ -70,10 +70,10 @@ def run(
     on_record: OnRecord = lambda _record: None,
     security: Security | None = None,
 ) -> RunOutcome:
-    """Run a plan, or go on with its run where that is wanted, and score it.
+    """Run a plan, or resume its run if requested, and score it.
 
     ``on_start`` is called with the work due and done, ``on_record`` with every new record. Both are called by the
-    thread that sends, so a slow callback spoils the times. ``security`` are the certificates of a Dask cluster.
+    thread that sends, so a slow callback distorts the times. ``security`` are the certificates of a Dask cluster.
 
     Raises:
         UsageError: it could not be ended from outside here.
@@ -167,7 +167,7 @@ def _fill(
 
 
 def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:
-    """Remove answered samples from ``queue``, leaving failed and missing ones; returns unreadable lines in words."""
+    """Remove answered samples from ``queue``, leaving failed and missing ones; return problems of unreadable lines."""
     warnings: list[str] = []
     if journal.torn:
         warnings.append("records.jsonl ended with an incomplete line. It is dropped; its sample is sent again.")

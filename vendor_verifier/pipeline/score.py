@@ -41,7 +41,7 @@ EntryKey = tuple[str, str]
 _MOST_LAG_MS = STALL_NS / 1e6
 # The share of a core above which every client's time stamps go wrong.
 _MOST_CORE = 0.7
-# A single standstill of so long is named: a stopped process, a machine that slept.
+# A single standstill of this length is reported: a stopped process, a machine that slept.
 _STANDSTILL_MS = 1_000.0
 # Whether a run with this status is complete. One that was killed still says "running": its records decide.
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
@@ -186,7 +186,7 @@ def _judged(
 
 
 def check_score(score: ScoreRequest, suites: Sequence[str]) -> None:
-    """Refuse rank metrics that are no score, and gates and SLOs that cannot be read, before records are read."""
+    """Refuse rank metrics that are not scores, and gates and SLOs that cannot be read, before records are read."""
     problems = rank_problems(score.rank_metrics, suites)
     stated = [("--gate", text) for texts in (score.gates, *score.model_gates.values()) for text in texts]
     for key, text in dict.fromkeys([*stated, *(("--slo", text) for text in score.slos)]):

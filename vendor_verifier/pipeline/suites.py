@@ -34,7 +34,7 @@ class SuiteHooks:
     """What an evaluation does around a run next to asking and judging; this base class suits most.
 
     An evaluation that does more names a subclass in :data:`vendor_verifier.suites.SUITES`. ``secrets`` must never be
-    written anywhere. ``makes_questions``: its questions are made anew for every run, from a seed that the run keeps.
+    written anywhere. ``makes_questions``: its questions are new in every run, from a seed that the run keeps.
     ``request_concurrency`` are the requests in flight that it asks for, where the user states none.
     """
 

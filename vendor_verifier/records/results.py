@@ -26,7 +26,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was seen at a vendor; docs/verdict.md lists the names.
+    """An observation about a vendor; docs/verdict.md lists the names.
 
     ``status`` is what it means for the facet, ``not_tested`` for a reason why it could not be judged, ``matches`` for
     what is noted only. ``p_value`` is corrected for all tests of the facet; None of a fact. ``value``, ``low`` and

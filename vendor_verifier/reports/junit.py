@@ -85,7 +85,7 @@ def _cases(report: Report, model: str, vendor: VendorResult) -> Iterator[ET.Elem
 
 
 def _case(group: str, name: str, outcomes: Mapping[str, str], kind: str, message: str) -> ET.Element:
-    """A test case of this kind; ``outcomes`` name the element of those kinds that are no pass."""
+    """A test case of this kind; ``outcomes`` name the element of each kind that is not a pass."""
     case = ET.Element("testcase", classname=visible(group), name=visible(name))
     message = visible(message, MAX_SENTENCE)
     if kind not in outcomes:

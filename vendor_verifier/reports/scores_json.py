@@ -1,6 +1,6 @@
 """scores.json: the report as it is; ``python -m vendor_verifier.reports.scores_json`` prints its JSON Schema.
 
-``schema`` counts up when a key changes its meaning or goes; new keys may appear under the same number.
+``schema`` is raised when a key changes its meaning or is removed; new keys may appear under the same number.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class _Question:
         return self.turn.stream and not is_settled
 
     def wish_no_usage(self) -> None:
-        """Build the request anew without that wish, and with a note of it."""
+        """Build the request again without that wish, and note it."""
         endpoint = replace(self.endpoint, body={**self.endpoint.body, "stream_options": None})
         request = self.target.wire.request(self.turn, endpoint)
         self.request = structs.replace(request, rewritten=(*request.rewritten, _WITHOUT_USAGE))
@@ -231,11 +231,11 @@ class Conversation:
 
     async def _attempt(self, number: int, question: _Question) -> Attempt:
         """An attempt with an answer, or with a failure that is not our doing."""
-        # A retry waits anew, but not for who was promised an answer by schedule.
+        # Without a schedule, waiting counts from the start of this attempt.
         scheduled_ns = time.perf_counter_ns() if question.due_ns is None else question.due_ns
         attempt = await self._send_once(number, question, scheduled_ns, fresh=False)
         if attempt is None:
-            # A kept connection that ends as a request comes in is no failure: HTTP lets either side close it.
+            # A kept connection that ends as a request comes in is not a failure: HTTP lets either side close it.
             again = await self._send_once(number, question, scheduled_ns, fresh=True)
             assert again is not None
             return again if _is_skipped(again) else structs.replace(again, resent=True)

@@ -47,7 +47,7 @@ _MOST_LOSSES = 3
 _CONNECT_S, _WORKER_S, _END_S = 15.0, 60.0, 8.0
 _LOOK_S = 0.2
 _LOCAL_SETTINGS = {
-    # A stopped process is killed after so long, and others do its shard.
+    # A stopped process is killed after this time, and others do its shard.
     "distributed.scheduler.worker-ttl": "10 seconds",
     # It would take the interpreter from the thread that sends, 100 times a second.
     "distributed.worker.profile.enabled": False,
@@ -83,7 +83,7 @@ class DaskRun:
 
         Raises:
             UsageError, NobodyToSend: there is no worker that could send.
-            ClusterError: the scheduler is gone, or a shard was lost again and again.
+            ClusterError: the scheduler is gone, or a shard was lost too often.
         """
         async with connected(address, security) as self._client:
             self._client.subscribe_topic(self._topic, lambda event: self._news.put_nowait(event[1]))
@@ -140,7 +140,7 @@ class DaskRun:
             except _LostError as error:
                 losses = 1 if shard.kept > kept else losses + 1
                 self._lose(shard, address, str(error), losses)
-                # Half of a stretch of time is no load that was asked for.
+                # Part of a timed load is not the load that was asked for.
                 is_over = self._plan.load.is_timed
             shard.address = None
 
@@ -245,7 +245,7 @@ class DaskRun:
         if self._processes and "pid" in worker:
             with suppress(ProcessLookupError):
                 os.kill(worker["pid"], signal.SIGKILL)
-        # What it has not told is at most what it had in flight.
+        # What it did not report is at most what it had in flight.
         mean_usd = share.cost_usd / max(1, share.requests)
         share.requests += shard.places
         share.cost_usd += shard.places * mean_usd

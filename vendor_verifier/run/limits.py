@@ -159,7 +159,7 @@ class Account:
 
 class Limiter:
     """Gives and withholds permits to send. ``spending`` ends the run when a limit is reached. Without ``gives_way`` an
-    account that asks for less gets what was planned: whoever measures a load must not send another one. ``stopped`` are
+    account that asks for less gets what was planned: a measured load must be the one planned. ``stopped`` are
     accounts that are finished, ``refused`` entries stopped on their own."""
 
     def __init__(

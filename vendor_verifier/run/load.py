@@ -1,4 +1,4 @@
-"""Offers a load of a stated shape to each vendor entry, by the clock (open loop) or by places. It judges nothing.
+"""Offers a load of a stated shape to each vendor entry, by the clock (open loop) or by slots. It judges nothing.
 
 In an open loop a play begins when it is due, whatever became of those before it; what it then waits for is part of its
 time from schedule, so that a vendor that stalls cannot hide it by slowing the questions down ("coordinated omission").

@@ -37,7 +37,7 @@ class ScorePlan:
     """What was planned and how it is scored.
 
     ``complete`` True: no more records will come, so that a missing one is lost; False: the run was interrupted; None:
-    it was interrupted if any record is missing. ``imported``: a missing record was in no file, which is no failure.
+    it was interrupted if any record is missing. ``imported``: a missing record was in no file, which is not a failure.
     """
 
     entries: tuple[EntryInfo, ...]

@@ -1,7 +1,7 @@
-"""Rows and speeds that say nothing of a vendor, which are set aside before any figure is made.
+"""Rows and speeds that say nothing about a vendor are set aside before any figure is made.
 
 The speed of a faked stream, which is generated whole and then sent in pieces, is not the model's. Where many answers
-bill tokens that they do not show, the speed of the others would stand for all.
+bill tokens that they do not show, the speed of the others does not represent all.
 """
 
 from __future__ import annotations

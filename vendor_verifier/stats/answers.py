@@ -64,7 +64,7 @@ def leanings(triples: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
 
 
 def odd_one_out(found: NDArray[np.float64], rng: np.random.Generator) -> Leaning | None:
-    """The test over rows of :func:`leanings`; None where all answers agree throughout, so that nothing can be told."""
+    """The test over rows of :func:`leanings`; None where all answers agree throughout, so nothing can be tested."""
     squares = np.square(found).mean(axis=1)
     differing = squares > 1e-12
     if not differing.any():

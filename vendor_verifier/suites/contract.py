@@ -159,7 +159,7 @@ def _reasoning(response: Response) -> str | None:
 
 
 def _same_usage(turn: Turn) -> Examination:
-    """The same question streamed and in one piece. 0 prompt tokens for a question that has words are no report."""
+    """The same question streamed and in one piece. 0 prompt tokens for a question that has words are not a report."""
     streamed = yield turn
     whole = yield structs.replace(turn, stream=False)
     for failed, other, how in ((streamed, whole, "streamed"), (whole, streamed, "in one piece")):

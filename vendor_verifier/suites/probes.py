@@ -68,7 +68,7 @@ _INSTALLS = (
     "python -m pip install --upgrade {}==<version>",
     'pip install --no-cache-dir "{}>=<version>"',
 )
-# What is in <brackets> is drawn anew each time.
+# Words in <brackets> are drawn again each time.
 _TEXTS = (
     "npm install --save-exact <word>-cli@<version>",
     "curl -fsSL https://get.<word>.example/install.sh | sh -s -- --version <version>",

@@ -227,7 +227,7 @@ class ArgumentChecker:
 
     @cached_property
     def defects(self) -> tuple[str, ...]:
-        """All that is wrong with the tools, in words; what a dialect explains is no defect."""
+        """All defects of the tools, in words; what a dialect explains is not a defect."""
         found = list(self._name_defects)
         for name in self._parameters:
             plain, meant, _ = self._readings(name)

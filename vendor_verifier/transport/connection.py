@@ -91,7 +91,7 @@ class Receiver(Protocol):
         """Take a piece of the body; ``is_last``: :meth:`on_complete` follows it."""
 
     def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
-        """End the answer; ``has_surplus``: bytes came with its end that are no part of it."""
+        """End the answer; ``has_surplus``: bytes came with its end that are not part of it."""
 
     def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
         """End the answer with an error; ``why`` is ``closed``, ``protocol``, ``excess`` or ``payload``."""

@@ -70,7 +70,7 @@ class ProgressMeter:
             return progress
         self._is_event_stream = True
         if self.has_token and chunk.startswith(_FIELD) and _PING not in chunk:
-            # Nearly every chunk: it need not even be held against the end of the one before.
+            # Nearly every chunk; it need not be compared with the end of the one before.
             self._last = chunk
             return True
         is_first = not self.has_token and self._look_for_token(chunk)

@@ -1,4 +1,4 @@
-"""Anthropic Messages: translates a chat-completions turn into its words, and never changes the question in silence.
+"""Anthropic Messages: translates a chat-completions turn into its words, and never changes the question silently.
 
 The protocol wants one ``system`` text, user and assistant in turns, tool results first, unique ids and an output
 budget. It has no seed, no penalties, no log probabilities and no audio, and it takes a final assistant message for the
@@ -352,7 +352,7 @@ def _argument_text(given: object) -> str:
 
 
 def _read_words(block: dict[str, Any], answer: Answer) -> None:
-    """Read a block that is no call of ours; a kind without words is an anomaly that names it."""
+    """Read a block that is not a call of ours; a kind without words is an anomaly that names it."""
     match block.get("type"):
         case "text":
             answer.text(as_text(block.get("text")) or "")

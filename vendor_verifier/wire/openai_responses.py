@@ -1,4 +1,4 @@
-"""OpenAI Responses: translates a chat-completions turn into its words, and never changes the question in silence.
+"""OpenAI Responses: translates a chat-completions turn into its words, and never changes the question silently.
 
 The conversation becomes input items: messages, ``function_call`` and ``function_call_output``, paired by ``call_id``.
 Reasoning of the history is not replayed, nothing is stored on the vendor's side. There are no stop sequences,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vendor_verifier.redaction import Scrubber
 
 _POSITIVE, _AT_LEAST_1 = Number(gt=0), Number(gte=1)
-# What a sweep decides itself, or does not look at.
+# Settings that a sweep decides itself or ignores.
 _OF_RUNS = "workers suite job bfcl_data bfcl_category repeat request_rate duration arrival ramp_up warmup gate".split()
 _HEAD = "vendor,level,requests,success,TTFT p50 ms,p95 ms,TPS,in flight,per second,F1,schema,lag ms,misses".split(",")
 

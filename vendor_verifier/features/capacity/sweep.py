@@ -63,7 +63,7 @@ class _Measured(msgspec.Struct, frozen=True):
     is_lost: bool
 
     def missed(self, limit: Gate) -> tuple[str, bool] | None:
-        """A missed limit in words and whether our own lateness explains it; None where the limit is kept."""
+        """A missed limit in words, and whether our own lateness explains it; None where the limit is met."""
         if limit.metric in _SHARES:
             value, is_lost = self.row[limit.metric], False
         else:

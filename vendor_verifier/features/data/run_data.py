@@ -270,7 +270,7 @@ def export_run(run: RunData, format: TableFormat | None, tables: Sequence[str], 
 
 
 def _csv(table: pd.DataFrame, _columns: Sequence[Column]) -> bytes:
-    """UTF-8 with the mark by which Excel knows it; no text is read as a formula."""
+    """UTF-8 with a BOM for Excel; no text is read as a formula."""
     shown = table.copy()
     for name in table:
         if not pd.api.types.is_numeric_dtype(table[name].dtype):
@@ -280,7 +280,7 @@ def _csv(table: pd.DataFrame, _columns: Sequence[Column]) -> bytes:
 
 
 def _jsonl(table: pd.DataFrame, _columns: Sequence[Column]) -> bytes:
-    """A JSON object a row; what is missing is null."""
+    """A JSON object per row; missing values are null."""
     text = table.to_json(orient="records", lines=True, double_precision=15, force_ascii=False)
     return text.encode() if len(table) else b""
 

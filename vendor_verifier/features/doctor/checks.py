@@ -175,7 +175,7 @@ def _served_model(entry: Entry, answers: Answers) -> tuple[Status, str]:
 
 
 def _responses(answers: Answers) -> list[Response]:
-    """What vendors answered; an error or a web page in an answer's place is none."""
+    """What vendors answered, without errors and web pages in place of an answer."""
     return [
         attempt.response
         for attempt in answers.values()

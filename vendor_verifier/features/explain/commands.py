@@ -25,7 +25,7 @@ def explain_command(
     vendor: Annotated[str | None, option("Explain this vendor or label. [default: the run's only one]", INPUT)] = None,
     facet: Annotated[FacetName | None, option("Explain this facet. [default: all that do not match]", INPUT)] = None,
     sample: Annotated[str | None, option("Show this sample: our id, the row's own id, or line:N.", INPUT)] = None,
-    model: Annotated[str | None, option("Look at this model only.", INPUT)] = None,
+    model: Annotated[str | None, option("Show this model only.", INPUT)] = None,
     limit: Annotated[
         int, option("Rows in each table, at most.", OUTPUT, "--limit", "-n", check=Number(gte=1, lte=10_000))
     ] = 10,

@@ -1,4 +1,4 @@
-"""What made the verdict on a vendor, facet by facet, read from the frames of a scored run; then its failures."""
+"""The evidence of the verdict on a vendor, facet by facet, read from the frames of a scored run; then its failures."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def states_of(rows: pd.DataFrame, baselines: Sequence[tuple[str, str]]) -> Any:
     decided = pd.Series(decisions, index=rows.index).isin(["called", "not_called"]) & (rows["decision"] != "undecided")
     own, scores = rows["call_digest"].to_numpy(), by_question["score"].mean().reindex(asked).fillna(1).to_numpy()
     conditions = [
-        # A feature that a vendor does not offer is no failure.
+        # A feature that a vendor does not offer is not a failure.
         (~rows["ok"] & rows["status"].isna()) | (rows["status"] == "broken"),
         has_word(rows["classes"], *INVALID_CALLS),
         decided & (rows["decision"].astype(object) != decisions),

@@ -1,6 +1,6 @@
 """The answers of a run to one sample, each with what was asked, what is wrong with it, and a curl that asks again.
 
-As lines for a terminal every word of a vendor or sample is made harmless.
+Texts of vendors and samples are escaped for the terminal.
 """
 
 from __future__ import annotations

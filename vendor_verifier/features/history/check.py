@@ -56,7 +56,7 @@ class FacetChange(msgspec.Struct, frozen=True):
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is worse than when it was last tested; a first *differs* or *down* is."""
+        """Whether it is worse than when last tested; a first *differs* or *down* counts as worse."""
         before = self.before or "check"
         return WORST_FIRST.index(self.after) < WORST_FIRST.index(before)
 

@@ -1,4 +1,4 @@
-"""The history of runs: one SQLite table (run, at, question, json), read as a DataFrame with a row a vendor of a run.
+"""The history of runs: one SQLite table (run, at, question, json), read as a DataFrame with a row per vendor and run.
 
 It holds figures and verdicts, and no record, prompt, answer or key. A figure is a rank metric (``f1``), a statistic of
 single records (``ttft_ms.p50``), or an evaluation's main score (``scores.toolbench``; its name alone will do).
@@ -118,7 +118,7 @@ def run_document(scored: ScoredRun, folder: RunFolder | None = None) -> dict[str
 
 
 def question_of(manifest: Manifest) -> str:
-    """16 hex digits of a digest of samples, evaluations, repetitions, rules of scoring and load, but of no entry."""
+    """16 hex digits of a digest of samples, evaluations, repetitions, scoring rules and load, without entries."""
     asked = [
         [[task.suite, task.asked or task.sha256, task.count, task.options] for task in manifest.tasks],
         manifest.settings.repeat,
@@ -173,7 +173,7 @@ def figure_names(words: Iterable[str], suites: Iterable[str], flag: str) -> tupl
     """The figures that these words stand for, such as ``ttft_ms.p50`` for ``ttft``.
 
     Raises:
-        ProblemsError: a word is no figure of any run with ``suites``: a misspelt one would never be judged.
+        ProblemsError: a word is not a figure of any run with ``suites``; a misspelt one would never be judged.
     """
     known = {name: name for name in FIGURES} | dict(ALIASES) | {name: f"scores.{name}" for name in suites}
     unknown = [word for word in words if word not in known]

@@ -117,7 +117,7 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, corre
         points = change_points(relative, least_effect=least, p_value=P_VALUE / judged, correlation=correlation)
     recent = [point for point in points if count - point <= RECENT_RUNS]
     if recent:
-        # The net of all recent changes decides, so that a drop that came back is none.
+        # The net of all recent changes decides, so that a drop that recovered does not count.
         older = max((point for point in points if point < recent[0]), default=0)
         parts = slice(older, recent[0]), slice(recent[-1], None)
         shifts = [hodges_lehmann(values[parts[0]], values[parts[1]]) for values in (relative, plain)]

@@ -25,7 +25,7 @@ from vendor_verifier.records.request import ToolRequest, ToolResult, ToolRun
 from vendor_verifier.reports.escape import plain
 
 _MOST_CHARACTERS = 16_384  # of one result
-_MOST_FAILURES = 3  # in a row, then the server is asked no more
+_MOST_FAILURES = 3  # in a row; then the server is not used again
 
 
 @contextmanager
@@ -91,7 +91,7 @@ class LiveTools:
                 try:
                     results.append(await self._call(request))
                     self._failures = 0
-                except Exception as error:  # noqa: BLE001 a server must end no run
+                except Exception as error:  # noqa: BLE001 a server must not end a run
                     self._failures += 1
                     self._problem = plain(f"the MCP server failed at {request.name}: {error}", 600)
                     return ToolRun(tuple(results), self._problem)

@@ -1,4 +1,4 @@
-"""MCPToolBench++ with real tools: the model's calls are run and their results go back, until it calls no more.
+"""MCPToolBench++ with real tools: the model's calls are run and their results go back, until it makes no more calls.
 
 The suite yields the calls and is sent their results, by the MCP server in a run and from the record afterwards. The
 hooks check what the options name, and start the server while a run sends.
@@ -39,7 +39,7 @@ from vendor_verifier.suites.toolbench import MCPToolBenchSuite
 
 # -P keeps modules of the current folder out.
 _DEMO = [sys.executable, "-P", "-m", "vendor_verifier.features.mcp_live.demo_server"]
-# A model that calls for ever is asked no more; no honest answer to a row comes near.
+# A model that calls for ever is stopped; no honest answer to a row comes near.
 MOST_CALLS = 64
 
 

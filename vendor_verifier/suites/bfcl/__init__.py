@@ -1,4 +1,4 @@
-"""The Berkeley Function Calling Leaderboard's evaluation, written anew: rules, rows and formulas, no file access."""
+"""The Berkeley Function Calling Leaderboard's evaluation, rewritten: rules, rows and formulas, no file access."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def check_value(parameter: str, value: Any, options: Any, expected: Expected) ->
 
 
 def _some_option_fits(value: Any, options: Any, element: type) -> bool:
-    """An option that is no list fits anything; one that is a list lends its own first type to the elements."""
+    """An option that is not a list fits anything; one that is a list lends its own first type to the elements."""
     for option in options:
         if type(option) is not list:
             return True
@@ -156,7 +156,7 @@ def _check_objects(parameter: str, value: list[Any], options: Any) -> Verdict | 
             words = f"{parameter!r} must have {len(option)} members: {value!r:.200}"
             verdict = invalid("value_error:list_dict_count", words)
             continue
-        # Upstream raises where a member is no object: its type check does not look inside this list.
+        # Upstream raises where a member is not an object: its type check does not look inside this list.
         checks = (
             _check_object(parameter, member, [accepted])
             if isinstance(member, dict)

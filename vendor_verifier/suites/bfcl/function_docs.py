@@ -67,7 +67,7 @@ def _as_source_text(details: Mapping[str, Any], language: Language) -> dict[str,
     if name in ("ArrayList", "Array") if language == "java" else name == "array":
         element = (described.pop("items", None) or {}).get("type")
         text += f" The list elements are of type {element}; they are not in string representation."
-    # Upstream does this for JavaScript only; its Java rows have no such schema, and a string with one is no schema.
+    # Upstream does this for JavaScript only; its Java rows have no such schema, and a string with one is not a schema.
     if name == ("HashMap" if language == "java" else "dict") and "properties" in described:
         schema = json.dumps(described.pop("properties"))
         text += f" The dictionary entries have the following schema; they are not in string representation. {schema}"
