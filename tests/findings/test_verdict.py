@@ -213,6 +213,9 @@ def test_a_baseline_asked_once_still_shows_missed_calls() -> None:
     facets = judged(run).verdicts["v"].facets
     assert facets["reliability"].status == facets["bill"].status == "matches"
     assert "--repeat 2" in facets["tool_calls"].reason
+    imported = judged(dataclasses.replace(run, is_imported=True)).verdicts["v"].facets["tool_calls"].reason
+    assert "--repeat" not in imported
+    assert "--baseline official=" in imported
     missed = altered(run, "v", CALLS[::3], **NO_CALL)
     assert judged(missed).verdicts["v"].facets["tool_calls"].status == "differs"
 

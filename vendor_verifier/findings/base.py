@@ -27,7 +27,6 @@ _COMPARED = [
     "suite", "sample", "repetition", "ok", "reworded", "called", "call_digest", "input_tokens", "output_tokens",
     "cached_tokens", "reasoning_tokens", "characters", "turns",
 ]  # fmt: skip
-ASKED_ONCE = "the baseline is asked once; a run with --repeat 2 asks it twice"
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {
     "account": "your key was rejected: fix {key} in .env, then run again with --incremental",
@@ -38,6 +37,7 @@ _OURS: Mapping[str, str] = {
     "unasked": "they were not sent: run again with --incremental",
     "data": "the samples' tools or parameters are unusable: fix the samples",
     "missing": "the run has no record of them: run again with --incremental",
+    "imported": "complete the result files, then import them again",
 }
 
 
@@ -75,6 +75,7 @@ class ModelRun:
     prices: Mapping[str, Price] = field(default_factory=dict)
     probe_texts: Mapping[str, str] = field(default_factory=dict)
     redacted: bool = False
+    is_imported: bool = False
     run: str = "RUN"
     seed: int = 0
 
@@ -127,6 +128,12 @@ class ModelRun:
     def asked_twice(self) -> bool:
         """Whether the baseline was asked its samples more than once."""
         return bool((self.reference["repetition"] > 0).any())
+
+    @property
+    def asked_once(self) -> str:
+        """That the baseline was asked once only, and what to do."""
+        advice = f"add a second result file of it: --baseline {self.baseline}=FILE"
+        return f"the baseline is asked once; {advice if self.is_imported else 'a run with --repeat 2 asks it twice'}"
 
     @cached_property
     def answers(self) -> Mapping[str, pd.DataFrame]:
@@ -330,7 +337,7 @@ def _hindrance(run: ModelRun, label: str) -> str | None:
             cause = max(lost, key=lambda each: lost[each])
             if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"} and cause == "account":
                 cause = "no_credit"
-            advice = _OURS[cause].format(key=run.keys.get(name, "it"))
+            advice = _OURS["imported" if run.is_imported else cause].format(key=run.keys.get(name, "it"))
             return f"{lost.total()} of {planned} {whose}answers are missing; {advice}"
     answered = int(run.reference["ok"].sum())
     if answered < LEAST_COMPARABLE * len(run.reference):

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.findings.base import ASKED_ONCE, LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown
+from vendor_verifier.findings.base import LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.scoring.table import has_word
 from vendor_verifier.stats import compare as tests
@@ -88,7 +88,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     pairs = run.pairs.dropna(subset=["called_one", *(["called_two"] if run.asked_twice else [])])
     why = run.thin(label) or run.fault(FACET)
     if why is None and len(pairs) and not run.asked_twice:
-        why = f"arguments cannot be compared: {ASKED_ONCE}"
+        why = f"arguments cannot be compared: {run.asked_once}"
     if why is None and len(pairs) and run.redacted:
         why = "the texts are redacted, so arguments cannot be compared"
     if why is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 
-from vendor_verifier.findings.base import ASKED_ONCE, ModelRun, Reach, Test, percent, shown
+from vendor_verifier.findings.base import ModelRun, Reach, Test, percent, shown
 from vendor_verifier.records.plan import same_model
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.answers import LEAST, leanings, odd_one_out
@@ -122,7 +122,7 @@ def _not_comparable(run: ModelRun) -> str | None:
     if run.redacted:
         return "the texts are redacted; --suite probes would test the model"
     if not run.asked_twice:
-        return ASKED_ONCE
+        return run.asked_once
     if len(run.agreements) < LEAST:
         return f"the baseline answered {counted(len(run.agreements), 'sample')} twice; it takes {LEAST}"
     if np.mean([agreement == 1 for agreement in run.agreements.values()]) >= REPEATS_ITSELF:

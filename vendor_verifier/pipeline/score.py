@@ -236,6 +236,7 @@ def _model_run(
         prices={entry.label: entry.price for entry in entries if entry.price is not None},
         probe_texts={group_of(each.id): str(each.turn.messages[-1]["content"]) for each in asked.get(NAME, ())},
         redacted=manifest.redacted,
+        is_imported=manifest.status == "imported",
         # By its id a run is found wherever its reports are read, and they show nobody where it lay.
         run=(RUNS / manifest.run).as_posix(),
         seed=abs(manifest.settings.seed or 0),
