@@ -255,6 +255,8 @@ def test_the_baseline_is_the_marked_entry_or_the_maker(load, model, lines, chose
         ("workers: 4", "", "a-long-key", "workers has no effect without a second account"),
         ("", "temperature: 0.3, extra_body: {temperature: 0.9}", "a-long-key", "vendors[0].temperature: has no effect"),
         ("temperature: 1", "temperature: 0.3, extra_body: {temperature: 0.9}", "a-long-key", ""),
+        ("", "max_tokens: 5, extra_body: {max_completion_tokens: 9}", "a-long-key", "max_tokens: has no effect"),
+        ("", "provider: novita, is_baseline: true", "a-long-key", "provider: is a setting of OpenRouter"),
         ("", "", "abc12", "the value of `deepseek` has fewer than 6 characters"),
     ],
 )

@@ -12,6 +12,7 @@ import anyio
 import pytest
 from asking import KEY, entry, run
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
+from msgspec import structs
 
 from vendor_verifier.features.mcp_live.suite import McpLiveSuite
 from vendor_verifier.records.plan import Entry
@@ -118,7 +119,11 @@ def test_what_is_examined_is_not_replaced() -> None:
     endpoint = Endpoint("http://127.0.0.1", "m", body={"max_tokens": 4096, "thinking": {"type": "on"}, "top_k": 1})
     given = Entry("model", "a", "plain", endpoint, "openai", "a", parameters={"max_tokens": 1000, "temperature": 0.3})
     turn, asked = as_asked(Turn((), parameters={"max_completion_tokens": 50, "temperature": 1}), given)
-    assert (turn.parameters, asked) == ({"max_tokens": 1000, "temperature": 0.3}, endpoint)
+    assert (turn.parameters, asked) == ({"temperature": 0.3}, endpoint)
+    endpoint = Endpoint("http://127.0.0.1", "m")
+    turn, _ = as_asked(Turn((), parameters={"max_completion_tokens": 50}), structs.replace(given, endpoint=endpoint))
+    assert turn.parameters == {"max_tokens": 1000, "temperature": 0.3}
+    given = structs.replace(given, endpoint=Endpoint("http://127.0.0.1", "m", body=asked.body))
     turn, asked = as_asked(Turn((), parameters={"max_tokens": 1}, fixed=("max_tokens", "thinking")), given)
     assert (turn.parameters, asked.body) == ({"max_tokens": 1, "temperature": 0.3}, {"top_k": 1})
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.options import Display, Settings
@@ -26,7 +25,7 @@ from vendor_verifier.cli.output import (
 )
 from vendor_verifier.config.document import read_environment
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option, run_options
-from vendor_verifier.reports.escape import MAX_SENTENCE, plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, json_text, plain
 from vendor_verifier.resources import shipped
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def _run(options: RunOptions, display: Display, *, dry_run: bool, meant_to_fail:
 
         foreseen = forecast(prepared)
         if display.json:
-            sys.stdout.write(msgspec.json.format(msgspec.json.encode(foreseen), indent=2).decode() + "\n")
+            sys.stdout.write(json_text(foreseen) + "\n")
             return EXIT_OK
         for line in forecast_lines(prepared, foreseen):
             indent = "  " if line.startswith("  ") else ""

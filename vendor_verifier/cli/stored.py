@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
-import msgspec
 from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, History, Json, Slos
@@ -19,6 +18,7 @@ from vendor_verifier.pipeline.given_answers import case_document, case_lines, ev
 from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.reports import FORMATS, rendered
+from vendor_verifier.reports.escape import json_text
 from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.store import RunFolder, run_named
 
@@ -51,8 +51,8 @@ def score_command(
         if gate:
             raise ProblemsError([Problem("needs a run folder; this is a file of answers", key="--gate")])
         metric, found = evaluate_file(run, judging)
-        document = msgspec.json.format(msgspec.json.encode(case_document(found)), indent=2).decode()
-        sys.stdout.writelines(f"{line}\n" for line in ([document] if json else case_lines(metric, found, run.name)))
+        lines = [json_text(case_document(found))] if json else case_lines(metric, found, run.name)
+        sys.stdout.writelines(f"{line}\n" for line in lines)
         return EXIT_OK
     from vendor_verifier.features.history.database import history_file, remember
 

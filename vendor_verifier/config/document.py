@@ -76,7 +76,7 @@ def read_environment() -> Mapping[str, str]:
 class Variables:
     """Values of keys and headers by name. ``env_file`` is where a missing one should be written.
 
-    An empty value or a placeholder counts as absent.
+    An empty value or a placeholder counts as absent. ``unread`` are the warnings of lines that are no variable.
     """
 
     env_file: Path
@@ -84,6 +84,7 @@ class Variables:
     placeholders: frozenset[str] = frozenset()
     file_names: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[str, str]) -> Variables:
@@ -95,6 +96,7 @@ def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[st
     path = env_file if env_file is not None else config_path.parent / ".env"
     from_file: dict[str, str] = {}
     warnings: list[str] = []
+    unread: list[str] = []
     if env_file is not None or path.exists():
         how = "no such file; copy .env.example, or leave --env-file out to use the environment alone"
         from_file, bad_lines = parse_env(read_text(path, how))
@@ -103,11 +105,11 @@ def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[st
         if mode & 0o077 and os.name != "nt":
             words = f"others on this machine may read the keys in it (mode {mode:04o}); run: chmod 600 {path}"
             warnings.append(f"{path}: {words}")
-        warnings += [f"{path}:{line}: not read; expected NAME=value" for line in bad_lines]
+        unread = [f"{path}:{line}: not read; expected NAME=value" for line in bad_lines]
     stated = [*from_file.items(), *environ.items()]
     values = {name: value.strip() for name, value in stated if not is_placeholder(value)}
     missing = {name for name, _ in stated} - values.keys()
-    return Variables(path, values, frozenset(missing), tuple(from_file), tuple(warnings))
+    return Variables(path, values, frozenset(missing), tuple(from_file), (*warnings, *unread), tuple(unread))
 
 
 def parse_env(text: str) -> tuple[dict[str, str], list[int]]:

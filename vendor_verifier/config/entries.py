@@ -221,7 +221,8 @@ class EntryReader:
                 state = f"`{printable(name)}` is empty or holds only a placeholder"
             how = f"set it in {self.variables.env_file} as `{printable(name)}=<the key>`, or in the environment"
             others = f" ({len(paths)} entries need it)" if len(paths) > 1 else ""
-            self.document.problem(paths[0], f"{state}; {how}{others}")
+            unread = "".join(f" ({each})" for each in self.variables.unread[:1])
+            self.document.problem(paths[0], f"{state}; {how}{others}{unread}")
 
     def _address(self, written: Written, *, allow_http: bool) -> Address | None:
         """The address of the entry, else its vendor's own; None when it is refused.
@@ -287,8 +288,8 @@ class EntryReader:
 
 
 def refuse_literal_secrets(value: Any, document: Document, path: KeyPath = ()) -> None:
-    """Refuse keys anywhere but in ``api_key`` and ``api_key_env``, whose own rules refuse them, and variables in
-    ``extra_body``."""
+    """Refuse keys anywhere but in ``api_key`` and ``api_key_env``, whose own rules refuse them, and variables anywhere
+    but there and in ``extra_headers``."""
     if isinstance(value, (dict, list)):
         for step, each in value.items() if isinstance(value, dict) else enumerate(value):
             refuse_literal_secrets(each, document, (*path, step))
@@ -296,13 +297,15 @@ def refuse_literal_secrets(value: Any, document: Document, path: KeyPath = ()) -
     setting = path[1:] if path[:1] == ("defaults",) else path[3:]
     if not isinstance(value, str) or setting[:1] in (("api_key",), ("api_key_env",)):
         return
-    if "extra_body" in path and references(value):
+    is_header = setting[:1] == ("extra_headers",)
+    if references(value) and not is_header:
         words = "a variable is not filled in here, only in `api_key` and `extra_headers`; write its value"
         document.problem(path, words)
-    is_named = bool(path) and names_a_secret(str(path[-1]))
-    is_secret = has_known_form(value) or (is_named and looks_secret(value))
-    if setting[:1] == ("extra_headers",):
-        is_secret = looks_secret(value) or (is_named and not references(value) and not is_placeholder(value))
+    name = str(path[-1]) if path else ""
+    is_secret = has_known_form(value) or (looks_secret(value) and (is_header or names_a_secret(name)))
+    # In a body, `bos_token` and the like are settings.
+    if is_header or ("extra_body" in path and not name.endswith("token")):
+        is_secret |= names_a_secret(name) and not references(value) and not is_placeholder(value)
     if is_secret:
         read = described(value, (*path, "api_key"))
         words = f"looks like a key (read {read}); keys belong in .env, never in this file"

@@ -35,6 +35,7 @@ from vendor_verifier.errors import ConfigError, Problem, ProblemsError
 from vendor_verifier.findings.gates import GateError, parse_gate, parse_slo
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, LoadShape
+from vendor_verifier.records.request import BUDGETS
 from vendor_verifier.registry import Registry, find_vendors
 
 _HOW_TO_START = (
@@ -294,5 +295,8 @@ def _warn(entries: Sequence[tuple[Written, Entry]], document: Document) -> None:
         if is_router and not (isinstance(routed, Mapping) and "only" in routed):
             words = "without `provider:` this measures the router and whatever it picks, not one vendor"
             document.warn(written.path, words)
-        for name in entry.parameters.keys() & entry.endpoint.body.keys():
-            document.warn((*written.path, name), "has no effect, because `extra_body` sets it, too")
+        if entry.provider and not is_router:
+            document.warn((*written.path, "provider"), "is a setting of OpenRouter, which this host may refuse")
+        for name in entry.parameters:
+            if entry.endpoint.body.keys() & {name, *(BUDGETS if name in BUDGETS else ())}:
+                document.warn((*written.path, name), "has no effect, because `extra_body` sets it, too")

@@ -59,7 +59,7 @@ GIVEN_TWICE = "is given twice; keep one, with commas between several values"
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0)]
 _LIMITS = Limits()
-OWN_BODY_KEYS = ("model", "messages", "tools")
+OWN_BODY_KEYS = ("model", "messages", "tools", "stream")
 # The manifest has these with its entries and tasks; an address may hold a key in its query.
 KEPT_ELSEWHERE = frozenset({"extra_body", "test_file_path", "bfcl_data"})
 # By setting, the option of evaluations that it states.
@@ -84,7 +84,7 @@ def _body_object(value: Any) -> Any:
         except ValueError as error:
             raise ValueError(f"not JSON ({error}); write an object in quotes") from None
     if set(OWN_BODY_KEYS) & set(value if isinstance(value, dict) else ()):
-        raise ValueError(f"{', '.join(OWN_BODY_KEYS)} are part of the question and cannot be replaced")
+        raise ValueError(f"{', '.join(OWN_BODY_KEYS)} are set by the run and cannot be replaced")
     if has_known_form(str(value)):
         raise ValueError("holds what looks like a key; keys belong in .env")
     return value

@@ -81,7 +81,7 @@ def _slug(provider: str) -> str:
 
 _NO_LINE = "holds a control character, a line break, or a space at its beginning or end; remove it"
 _NO_WIRE = f"unknown validator; known are {', '.join(WIRES)}"
-_NO_BODY_KEY = "would change the question itself, which must be the same for every vendor; remove it"
+_NO_BODY_KEY = "is set by the run, the same for every vendor; remove it"
 _NO_HEADER = "not a header to set: use letters, digits and dashes; the transport sets its own"
 _NO_VALUE = "a header value is one line of ASCII text, in which a variable is written `${NAME}`"
 _NO_KEY = (

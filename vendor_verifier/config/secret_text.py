@@ -25,7 +25,7 @@ _KNOWN_FORM = re.compile(
 _UUID = re.compile(r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _LONG_RUN = re.compile(r"[A-Za-z0-9]{24,}")
 _SECRET_NAME = re.compile(
-    r"(?i)(?:^|[-_.])(?:authorization|(?:api|access|secret|private|subscription)[-_]?key|token|secret|password|cookie)$"
+    r"(?i)(?:^|[-_.])(?:auth|authorization|(?:api|access|secret|private|subscription)[-_]?key|token|secret|password|cookie)$"
 )
 _REFERENCE = re.compile(r"\$\{([^${}\s][^${}]*)\}")
 _SHOWN_LENGTH = 60

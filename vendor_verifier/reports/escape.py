@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from typing import Any
+
+import msgspec
 
 MAX_TEXT = 300
 # A sentence of ours may name every vendor, and its end often says what to do; no warning of ours is longer.
@@ -42,6 +46,11 @@ def _visible_character(character: str) -> str:
 def plain(text: str, limit: int = MAX_TEXT) -> str:
     """Safe in a terminal and in a CI log: :func:`visible`, and nowhere ``::`` or ``##[`` (workflow commands)."""
     return _NO_COMMAND.sub(r"\g<0>\\", visible(text, limit))
+
+
+def json_text(value: Any) -> str:
+    """A value as indented ASCII JSON, whose escapes no terminal obeys."""
+    return json.dumps(json.loads(msgspec.json.encode(value)), indent=2)
 
 
 def markdown(text: str, limit: int = MAX_TEXT) -> str:

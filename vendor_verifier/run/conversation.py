@@ -10,10 +10,11 @@ import asyncio
 import random
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
 import msgspec
@@ -385,11 +386,17 @@ def stops_vendor(failure: Failure) -> bool:
 def as_asked(turn: Turn, entry: Entry) -> tuple[Turn, Endpoint]:
     """The turn with the entry's own parameters over the sample's, and its endpoint; what is examined is replaced by
     neither the parameters nor the body of the entry."""
-    own = {name: value for name, value in entry.parameters.items() if name not in turn.fixed}
-    # Two names of one limit.
-    replaced = BUDGETS if any(name in own for name in BUDGETS) else ()
-    kept = {name: value for name, value in turn.parameters.items() if name not in replaced}
+    own = _without(entry.parameters, turn.fixed)
     # Gemini has its settings in one field.
-    examined = (*turn.fixed, "generationConfig") if turn.fixed else ()
-    body = {name: value for name, value in entry.endpoint.body.items() if name not in examined}
-    return structs.replace(turn, parameters={**kept, **own}), replace(entry.endpoint, body=body)
+    body = _without(entry.endpoint.body, (*turn.fixed, "generationConfig") if turn.fixed else ())
+    asked = turn.parameters
+    # Several names of one limit: the body's, else the entry's, replaces the others.
+    if not set(BUDGETS).isdisjoint(body):
+        asked, own = _without(asked, BUDGETS), _without(own, BUDGETS)
+    elif not set(BUDGETS).isdisjoint(own):
+        asked = _without(asked, BUDGETS)
+    return structs.replace(turn, parameters={**asked, **own}), replace(entry.endpoint, body=body)
+
+
+def _without(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in names}

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.options import CHOSEN, Chosen
@@ -48,6 +47,7 @@ def capacity_command(
     from vendor_verifier.config.entries import NO_F1
     from vendor_verifier.features.capacity.sweep import read_limits, sweep_vendors
     from vendor_verifier.pipeline.plan import prepare
+    from vendor_verifier.reports.escape import json_text
     from vendor_verifier.store import RunFolder
 
     folder = RunFolder(output_dir or Path("runs") / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-capacity")
@@ -69,7 +69,7 @@ def capacity_command(
     found = list(sweep_vendors(prepared, levels, limits, folder.path, max_cost, progress))
     code = _exit_code(found, at_least)
     about = {"limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
-    document = scrubber.text(msgspec.json.format(msgspec.json.encode(about), indent=2).decode()) + "\n"
+    document = scrubber.text(json_text(about)) + "\n"
     folder.write("capacity.json", document)
     sys.stdout.write(document if json else _table(found, scrubber))
     if not quiet:

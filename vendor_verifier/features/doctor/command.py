@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from vendor_verifier.cli.options import CHOSEN, Chosen
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunConfig, option, run_options
-from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.escape import json_text, plain
 from vendor_verifier.reports.formats import aligned
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def doctor_command(
     Two small requests are sent to each vendor. Exit codes: 0 all usable, 1 some departures, 3 one cannot be used.
     """
     from msgspec import structs
-    from msgspec.json import encode, format
 
     from vendor_verifier.config.document import read_environment
     from vendor_verifier.config.entries import NO_F1
@@ -83,7 +82,7 @@ def doctor_command(
     verdicts = {each.verdict for each in found}
     code = EXIT_INCOMPLETE if "not_usable" in verdicts else EXIT_OK if verdicts == {"usable"} else EXIT_THRESHOLD
     if json:
-        text = format(encode({"vendors": found, "exit_code": code}), indent=2).decode() + "\n"
+        text = json_text({"vendors": found, "exit_code": code}) + "\n"
     else:
         text = "".join(f"{line.rstrip()}\n" for line in _lines(found, verbose=verbose))
     sys.stdout.write(prepared.scrubber.text(text))

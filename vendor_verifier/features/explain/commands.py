@@ -36,11 +36,10 @@ def explain_command(
 
     With --sample: one answer with its prompt, moments, schema errors, the other vendors' answers, and a curl command.
     """
-    import msgspec
-
     from vendor_verifier.features.explain.evidence import explain_vendor, vendor_lines
     from vendor_verifier.features.explain.sample import answer_lines, explain_sample
     from vendor_verifier.pipeline.score import score_folder
+    from vendor_verifier.reports.escape import json_text
 
     folder = RunFolder(run_named(run))
     manifest = folder.read_manifest()
@@ -60,7 +59,7 @@ def explain_command(
         found = explain_sample(folder, chosen, sample)
         lines = [line for each in found for line in answer_lines(each, cut)]
     if json:
-        lines = [msgspec.json.format(msgspec.json.encode(found), indent=2).decode()]
+        lines = [json_text(found)]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return EXIT_OK
 

@@ -37,7 +37,7 @@ from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports import junit
-from vendor_verifier.reports.escape import MAX_SENTENCE, plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, json_text, plain
 from vendor_verifier.store import RUNS, RunFolder, run_named
 from vendor_verifier.text import counted, listed
 
@@ -214,7 +214,7 @@ def _run_line(run: str, rows: pd.DataFrame) -> str:
 def _print(value: Any, lines: Sequence[str], *, as_json: bool) -> None:
     """A value as JSON, or lines in which a stranger's characters are harmless, with their indentation."""
     if as_json:
-        lines = [msgspec.json.format(msgspec.json.encode(value)).decode()]
+        lines = [json_text(value)]
     else:
         lines = [" " * (len(line) - len(line.lstrip())) + plain(line, MAX_SENTENCE) for line in lines]
     sys.stdout.writelines(f"{line}\n" for line in lines)
