@@ -389,12 +389,9 @@ def as_asked(turn: Turn, entry: Entry) -> tuple[Turn, Endpoint]:
     own = _without(entry.parameters, turn.fixed)
     # Gemini has its settings in one field.
     body = _without(entry.endpoint.body, (*turn.fixed, "generationConfig") if turn.fixed else ())
-    asked = turn.parameters
     # Several names of one limit: the body's, else the entry's, replaces the others.
-    if not set(BUDGETS).isdisjoint(body):
-        asked, own = _without(asked, BUDGETS), _without(own, BUDGETS)
-    elif not set(BUDGETS).isdisjoint(own):
-        asked = _without(asked, BUDGETS)
+    own = _without(own, () if set(BUDGETS).isdisjoint(body) else BUDGETS)
+    asked = _without(turn.parameters, () if set(BUDGETS).isdisjoint({**own, **body}) else BUDGETS)
     return structs.replace(turn, parameters={**asked, **own}), replace(entry.endpoint, body=body)
 
 
