@@ -391,7 +391,7 @@ def as_asked(turn: Turn, entry: Entry) -> tuple[Turn, Endpoint]:
     body = _without(entry.endpoint.body, (*turn.fixed, "generationConfig") if turn.fixed else ())
     # Several names of one limit: the body's, else the entry's, replaces the others.
     own = _without(own, () if set(BUDGETS).isdisjoint(body) else BUDGETS)
-    asked = _without(turn.parameters, () if set(BUDGETS).isdisjoint({**own, **body}) else BUDGETS)
+    asked = _without(turn.parameters, () if set(BUDGETS).isdisjoint([*own, *body]) else BUDGETS)
     return structs.replace(turn, parameters={**asked, **own}), replace(entry.endpoint, body=body)
 
 
