@@ -52,6 +52,8 @@ def test_requests_tokens_and_money_are_those_of_samples_repeats(bench: Any) -> N
     assert found.cost_usd == pytest.approx(fee + (found.input_tokens * 1.0 + 4_000 * 2.0) / 1e6)
     assert (unknown.price, unknown.cost_usd, whole.unpriced, whole.cost_usd) == (None, None, 1, found.cost_usd)
     assert found.duration_s == 5 * 5.0
+    unpriced = _forecast(bench, CONFIG.replace("      price: {input: 1.0, output: 2.0, request: 0.01}\n", ""))
+    assert (unpriced.unpriced, unpriced.cost_usd) == (2, None)
     assert [_forecast(bench, baseline_repeats=repeats).compared for repeats in (2, 1)] == [10, None]
 
 

@@ -41,6 +41,7 @@ def test_a_row_of_an_answer() -> None:
     assert row[list(expected)].to_dict() == pytest.approx(expected)
     missing = ["failure", "charge", "due_s", "waited_ms", "ttft_due_ms", "cached_tokens", "reported_usd", "discarded"]
     assert row[missing].isna().all()
+    assert pd.isna(only(ok(timed=timing()))["late_ms"]), "nobody watched"
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])

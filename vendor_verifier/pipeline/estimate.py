@@ -29,8 +29,8 @@ from vendor_verifier.wire.base import json_bytes
 BYTES_PER_TOKEN = 4.0
 ANSWER_TOKENS = 200
 ANSWER_S = 5.0
-# Below this a verdict has too little evidence, see docs/verdict.md.
-ENOUGH_SAMPLES = 150
+# Below this a verdict may have too little evidence, see docs/verdict.md.
+ENOUGH_SAMPLES = 250
 _MOST_TURNS = 100
 _SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 _FREE = Price(0.0, 0.0, source="simulated")
@@ -60,15 +60,15 @@ class EntryForecast(msgspec.Struct, frozen=True):
 class Forecast(msgspec.Struct, frozen=True):
     """A whole run.
 
-    ``cost_usd`` sums the entries with a known price, ``unpriced`` counts the others. ``compared`` samples are compared
-    with a baseline that is asked twice; None without one.
+    ``cost_usd`` sums the entries with a known price (None without any), ``unpriced`` counts the others. ``compared``
+    samples are compared with a baseline that is asked twice; None without one.
     """
 
     entries: tuple[EntryForecast, ...]
     requests: int
     retries: int
     duration_s: float
-    cost_usd: float
+    cost_usd: float | None
     unpriced: int
     compared: int | None = None
     max_requests: int | None = None
@@ -82,13 +82,14 @@ def forecast(prepared: Prepared) -> Forecast:
     samples = sum(len(task.samples) for task in plan.tasks)
     entries = tuple(_entry(entry, plan, samples, questions) for entry in plan.entries)
     compared = [sample.id for each in prepared.evaluations if each.kind.compares for sample in each.task.samples]
+    costs = [entry.cost_usd for entry in entries if entry.cost_usd is not None]
     is_asked_twice = any(entry.is_baseline for entry in plan.entries) and max(plan.repeat, plan.baseline_repeats) > 1
     return Forecast(
         entries=entries,
         requests=sum(entry.requests for entry in entries),
         retries=plan.retry.retries,
         duration_s=_duration_s(plan, entries),
-        cost_usd=math.fsum(entry.cost_usd or 0.0 for entry in entries),
+        cost_usd=math.fsum(costs) if costs else None,
         unpriced=sum(entry.price is None for entry in entries),
         compared=len(compared) if compared and is_asked_twice else None,
         max_requests=plan.max_requests,
@@ -175,33 +176,37 @@ def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         yield f"{each.kind.name}: {counted(len(each.task.samples), 'sample')} of {each.dataset.name}, sent {times}"
     if load := StoredLoad.of(plan.load):
         yield f"load: {load}"
+    is_paced = plan.load.is_timed and not plan.load.is_open
+    pace = f" (more, at more cost, if answers take less than {ANSWER_S:g} s)" if is_paced else ""
     for entry, own in zip(plan.entries, foreseen.entries, strict=True):
         baseline = " (baseline)" if entry.is_baseline else ""
         key = f"key from {entry.key_name}" if entry.key_name else "no key"
         address = f"{entry.endpoint.base_url} ({entry.wire})"
         yield f"{entry.model} / {entry.label}{baseline}: {address}, {entry.endpoint.model_id}, {key}"
         at_once = f"at most {own.concurrency}" if own.is_open else str(own.concurrency)
-        requests = counted(f"{own.requests:,}", "request")
+        requests = counted(f"{own.requests:,}", "request") + pace
         yield f"  {requests}, {at_once} at a time, about {_duration(own.duration_s)}, {_money(own)}"
         yield f"  about {own.input_tokens:,} tokens in and {own.output_tokens:,} out"
     money = "unknown price"
-    if foreseen.unpriced < len(foreseen.entries):
+    if foreseen.cost_usd is not None:
         more = f" and {counted(foreseen.unpriced, 'vendor')} without a known price" if foreseen.unpriced else ""
         money = (f"about {usd(foreseen.cost_usd)}" if foreseen.cost_usd else "free") + more
-    requests = counted(f"{foreseen.requests:,}", "request")
+    requests = counted(f"{foreseen.requests:,}", "request") + pace
     yield f"total: {requests}, up to {foreseen.retries} retries each, about {_duration(foreseen.duration_s)}, {money}"
     if foreseen.max_requests is not None:
         yield f"--max-requests stops the run after {foreseen.max_requests:,} requests, retries included"
     if foreseen.max_cost_usd is not None:
         yield f"--max-cost stops the run at about {usd(foreseen.max_cost_usd)}"
     is_compared = any(each.kind.compares for each in prepared.evaluations)
-    if is_compared and foreseen.compared is None:
-        has_baseline = any(entry.is_baseline for entry in plan.entries)
-        what = "it takes --repeat 2" if has_baseline else "it needs a baseline (`is_baseline: true`)"
-        yield f"verdict: no comparison; {what}"
-    elif is_compared and foreseen.compared is not None and foreseen.compared < ENOUGH_SAMPLES:
+    if is_compared and not any(entry.is_baseline for entry in plan.entries):
+        yield "verdict: no comparison; it needs a baseline (`is_baseline: true`)"
+    elif is_compared and plan.load.is_timed:
+        yield "verdict: answers can be compared only if there is time to ask the baseline its samples twice"
+    elif is_compared and foreseen.compared is None:
+        yield "verdict: no comparison; it takes --repeat 2"
+    elif foreseen.compared is not None and foreseen.compared < ENOUGH_SAMPLES:
         samples = counted(foreseen.compared, "sample")
-        yield f"verdict: no vendor can be recommended with {samples}; use {ENOUGH_SAMPLES} or more"
+        yield f"verdict: {samples} may be too few to recommend a vendor; it takes 125 to 250, more for more vendors"
     yield (
         f"assumptions: {BYTES_PER_TOKEN:g} bytes a token; {ANSWER_TOKENS} tokens and {ANSWER_S:g} s an answer; "
         "no caching, no tool calls that lead to further requests"

@@ -220,7 +220,9 @@ def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:
             ttft, due, ttfat, e2e, decode_s = (None if name in spoilt else time for name, time in times.items())
             after = None if decode_s is None else after
             discarded = ",".join(spoilt)
-    return (ttft, due, ttfat, e2e, first.connect_ms, *tokens, after, decode_s, late_ns / 1e6, discarded)
+    is_watched = timing is not None and timing.our_lateness_ns is not None
+    late_ms = late_ns / 1e6 if is_watched else None
+    return (ttft, due, ttfat, e2e, first.connect_ms, *tokens, after, decode_s, late_ms, discarded)
 
 
 _USAGE = ("input", "output", "cached", "reasoning", "cost_usd")

@@ -141,7 +141,8 @@ def _model(sides: Sides) -> Iterator[Table]:
     columns = ["vendor", "baseline", "baseline again"]
     found = pd.DataFrame(rows, columns=[*SAMPLE, "distance", *columns])
     found = found[found["distance"] != 0].sort_values("distance", key=abs, ascending=False, kind="stable")
-    yield sides.table("Distance of answers from the baseline's", found, *columns)
+    scale = "0: as near as those are to each other, 1: nothing in common"
+    yield sides.table(f"Distance from the baseline's answers ({scale})", found, *columns)
 
 
 def states_of(rows: pd.DataFrame, baselines: Sequence[tuple[str, str]]) -> Any:
@@ -228,7 +229,7 @@ def _speed(sides: Sides) -> Iterator[Table]:
     surplus = (slow["e2e_ms"] - slow["baseline"].fillna(0)).dropna().sort_values(ascending=False)
     heads = {"sent_s": "sent", "ttft_ms": "TTFT ms", "output_tokens": "output tokens", "e2e_ms": "total ms"}
     heads |= {"baseline": "baseline's total ms", "late_ms": "our lateness ms"}
-    yield sides.table("Slowest answers", slow.loc[surplus.index, [*SAMPLE, *heads]].rename(columns=heads))
+    yield sides.table("Slowest compared with the baseline", slow.loc[surplus.index, [*SAMPLE, *heads]].rename(columns=heads))
 
 
 def _failures(sides: Sides) -> Iterator[Answer]:
