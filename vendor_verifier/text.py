@@ -10,6 +10,11 @@ def counted(count: object, one: str, others: str | None = None) -> str:
     return f"{count} {one if str(count) == '1' else others or f'{one}s'}"
 
 
+def times(count: int) -> str:
+    """``once``, ``twice`` or ``7 times``."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
 def too_few(count: int, one: str) -> str:
     """``1 sample is too few`` or ``7 samples are too few``."""
     return f"{counted(count, one)} {'is' if count == 1 else 'are'} too few"

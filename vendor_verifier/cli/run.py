@@ -5,6 +5,7 @@ What sends and scores is imported when they are called: help stays quick.
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
+import shlex
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -119,19 +120,25 @@ def _run(options: RunOptions, display: Display, *, dry_run: bool, meant_to_fail:
         if (unkept := remember(outcome.folder, outcome.scored, history_file(options.history))) is not None:
             warn(unkept)
     print_report(outcome.scored, run=outcome.folder.path, as_json=display.json, shown=shown)
-    return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.is_timed)
+    # A demonstration has no --incremental.
+    return _exit_code(outcome, meant_to_fail, can_go_on=not (meant_to_fail or prepared.plan.load.is_timed))
 
 
 def _exit_code(outcome: "RunOutcome", meant_to_fail: Collection[str], *, can_go_on: bool) -> int:
     from vendor_verifier.pipeline.run import unfinished_vendors
 
+    where = shlex.quote(str(outcome.folder.path))
+    go_on = f"; continue with --incremental -o {where}" if can_go_on else ""
     if outcome.signal_number is not None:
+        vendors = [vendor for model in outcome.report.models.values() for vendor in model.vendors.values()]
+        done, planned = sum(vendor.recorded for vendor in vendors), sum(vendor.planned for vendor in vendors)
+        say(f"interrupted: {done} of {planned} requests are done{go_on}")
         return SIGNAL_BASE + outcome.signal_number
     unfinished = unfinished_vendors(outcome)
     for _, words in unfinished:
         say(f"incomplete: {plain(words, MAX_SENTENCE)}")
     if outcome.limit is not None:
-        say(f"incomplete: {outcome.limit}" + ("; resume it with --incremental" if can_go_on else ""))
+        say(f"incomplete: {outcome.limit}{go_on}")
     # What an incomplete run proves stays proven.
     if (code := gates_exit_code(outcome.report)) != EXIT_OK:
         return code

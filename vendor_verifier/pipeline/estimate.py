@@ -22,7 +22,7 @@ from vendor_verifier.run.conversation import as_asked
 from vendor_verifier.run.load import foreseen as foreseen_records
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.suites import next_asked
-from vendor_verifier.text import counted
+from vendor_verifier.text import counted, times
 from vendor_verifier.wire.base import json_bytes
 
 # Assumptions about what is not measured yet: the length and time of an answer.
@@ -172,8 +172,8 @@ def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     """The forecast in words: the tasks, three lines for each vendor, the totals and what they assume."""
     plan = prepared.plan
     for each in prepared.evaluations:
-        times = "as often as time allows" if plan.load.is_timed else counted(plan.repeat, "time")
-        yield f"{each.kind.name}: {counted(len(each.task.samples), 'sample')} of {each.dataset.name}, sent {times}"
+        often = "as often as time allows" if plan.load.is_timed else times(plan.repeat)
+        yield f"{each.kind.name}: {counted(len(each.task.samples), 'sample')} of {each.dataset.name}, sent {often}"
     if load := StoredLoad.of(plan.load):
         yield f"load: {load}"
     is_paced = plan.load.is_timed and not plan.load.is_open

@@ -81,7 +81,7 @@ _MAX_SHOWN = 3
 def begun(folder: RunFolder, prepared: Prepared) -> Manifest:
     """The manifest of a new run, written into its folder with the samples."""
     if folder.manifest_file.exists():
-        raise RunFolderError(f"{folder.path} already holds a run; add --incremental to resume it, or name another")
+        raise RunFolderError(f"{folder.path} already holds a run; name another, or resume it with `run --incremental`")
     manifest = _new_manifest(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", prepared)
     samples = {
         task.suite: map(redacted_sample, task.samples) if hides(prepared.plan, task.suite) else task.samples

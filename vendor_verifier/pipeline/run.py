@@ -207,14 +207,17 @@ def _withdrawn_if_refused(folder: RunFolder, prepared: Prepared) -> Iterator[Non
 
 
 def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
-    """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
+    """(``model: label``, sentence) of vendors that were stopped, or of whose requests more than half failed.
+
+    What a limit of ours kept from being sent is no failure.
+    """
     stopped = outcome.scored.manifest.stopped
     found: list[tuple[str, str]] = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
     for model, vendors in outcome.report.models.items():
         for label, vendor in vendors.vendors.items():
-            name = f"{model}: {label}"
-            if name not in stopped and 2 * vendor.succeeded < vendor.planned:
-                found.append((name, f"{name} answered {vendor.succeeded} of {vendor.planned} samples"))
+            name, asked = f"{model}: {label}", vendor.planned if outcome.limit is None else vendor.recorded
+            if name not in stopped and 2 * vendor.succeeded < asked:
+                found.append((name, f"{name} answered {vendor.succeeded} of {asked} requests"))
             for suite, result in vendor.suites.items():
                 # Feature checks that gave no verdict at all, although features were there to check.
                 if name not in stopped and not result.judged and "not_measurable" in result.checks.values():

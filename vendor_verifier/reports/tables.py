@@ -19,7 +19,7 @@ from vendor_verifier.scoring import breakdowns
 from vendor_verifier.scoring.figures import ScoredRun, is_diagnostic
 from vendor_verifier.scoring.metrics import METRICS
 from vendor_verifier.suites import suite_kind
-from vendor_verifier.text import counted
+from vendor_verifier.text import counted, times
 
 INCOMPLETE = "The run is incomplete: figures cover what was sent so far."
 MOST_FINDINGS = 100
@@ -362,8 +362,9 @@ def conditions(scored: ScoredRun) -> list[str]:
     found = [f"Sent {manifest.created_at[:16].replace('T', ' ')} UTC."] if manifest.created_at else []
     found += [f"Suite {task.suite}: {counted(task.count, 'sample')}." for task in manifest.tasks]
     often = {entry.repeat or settings.repeat for entry in manifest.entries if entry.is_baseline} - {settings.repeat}
-    more = f", {counted(max(often), 'time')} to a baseline" if often else ""
-    found.append(f"Each sample was sent {counted(settings.repeat, 'time')} to each vendor{more}.")
+    more = f", {times(max(often))} to a baseline" if often else ""
+    how_often = "as often as time allowed" if manifest.is_by_doing else f"{times(settings.repeat)} to each vendor{more}"
+    found.append(f"Each sample was sent {how_often}.")
     if settings.load is not None:
         found.append(f"Load: {settings.load}.")
     elif settings.request_concurrency:

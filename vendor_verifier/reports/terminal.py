@@ -28,13 +28,13 @@ _FACET_HEADS = {"model": "model", "tool_calls": "tools", "bill": "bill", "reliab
 _FIGURES: tuple[tuple[str, str, Format], ...] = (
     ("f1", "F1", formats.short_rate),
     ("schema_accuracy", "schema", formats.short_rate),
-    ("avg_ttft_ms", "TTFT avg", formats.short_quantity),
+    ("avg_ttft_ms", "TTFT ms", formats.short_quantity),
     ("tps", "tok/s", formats.short_quantity),
     ("avg_tokens", "tokens", formats.short_quantity),
     ("irf", "IRF", formats.short_rate),
 )
 # What a narrow screen does without, the first one first.
-_DROPPED_FIRST = "tokens,IRF,schema,tok/s,TTFT avg,F1,success,speed,rel.,bill,tools,model".split(",")
+_DROPPED_FIRST = "tokens,IRF,schema,tok/s,TTFT ms,TTFT ms avg,F1,success,speed,rel.,bill,tools,model".split(",")
 
 Line = list[tuple[str, Meaning | None]]
 """The parts of a line with the meaning that colours them."""
@@ -131,7 +131,8 @@ def _subject(tables: ModelTables, width: int) -> str:
     scored, baseline = tables.scored, tables.model.baseline
     asked = counted(sum(len(samples) for samples in scored.samples.values()), "sample")
     if scored.manifest.is_by_doing:
-        asked = f"{counted(max(v.planned for v in tables.model.vendors.values()), 'request')} a vendor"
+        numbers = sorted(v.planned for v in tables.model.vendors.values())
+        asked = f"{numbers[0]} to {numbers[-1]} requests a vendor"
     at = (scored.manifest.created_at or "")[:16].replace("T", " ")
     state = "" if scored.report.complete else "incomplete"
     compared = "no baseline" if baseline is None else f"baseline {label(baseline)}"
@@ -175,7 +176,7 @@ def _load_columns(tables: ModelTables, vendors: Sequence[VendorResult]) -> list[
     columns.append(_figure("sent/s", [reached.get(v.label) for v in vendors], formats.short_quantity))
     ttft = {label: row for label, row in reversed(times.rows) if row["metric"].startswith("TTFT")}
     for column in times.columns[1:-1]:
-        head = "TTFT avg" if column.key == "mean" else column.head
+        head = "TTFT ms avg" if column.key == "mean" else column.head
         values = [ttft.get(v.label, {}).get(column.key) for v in vendors]
         columns.append(_figure(head, values, formats.short_quantity))
     return columns

@@ -229,7 +229,8 @@ def _speed(sides: Sides) -> Iterator[Table]:
     surplus = (slow["e2e_ms"] - slow["baseline"].fillna(0)).dropna().sort_values(ascending=False)
     heads = {"sent_s": "sent", "ttft_ms": "TTFT ms", "output_tokens": "output tokens", "e2e_ms": "total ms"}
     heads |= {"baseline": "baseline's total ms", "late_ms": "our lateness ms"}
-    yield sides.table("Slowest compared with the baseline", slow.loc[surplus.index, [*SAMPLE, *heads]].rename(columns=heads))
+    slow = slow.loc[surplus.index, [*SAMPLE, *heads]].rename(columns=heads)
+    yield sides.table("Slowest compared with the baseline", slow)
 
 
 def _failures(sides: Sides) -> Iterator[Answer]:
