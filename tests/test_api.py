@@ -47,7 +47,7 @@ def test_importing_the_package_imports_no_library() -> None:
     assert done.stdout.strip() == "['vendor_verifier']"
 
 
-def test_mistakes_are_told_as_verifier_errors(folder: Path) -> None:
+def test_mistakes_raise_verifier_errors(folder: Path) -> None:
     """No SystemExit, no traceback from inside: one exception type with an exit code."""
     with pytest.raises(vendor_verifier.VerifierError) as missing:
         vendor_verifier.verify("nowhere.yaml")

@@ -67,7 +67,7 @@ def test_keys_move_to_env(old: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "CANARY" not in said.out + said.err
 
 
-def test_what_is_still_wrong_is_said(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_remaining_problems_are_reported(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The keys are moved anyway, through a link too; exit 2 while the configuration does not load."""
     (old / "real.yaml").write_bytes(CONFIG.replace("is_baseline: false", "is_baseline: true").encode())
     (old / "config.yaml").unlink()

@@ -42,14 +42,14 @@ def heard_by_nobody(folder: Path, command: str, redirection: str) -> None:
 
 
 @pytest.mark.parametrize("redirection", ENDS[:3])
-def test_who_does_not_listen_does_not_change_the_exit_code(tmp_path: Path, redirection: str) -> None:
+def test_unusable_streams_do_not_change_the_exit_code(tmp_path: Path, redirection: str) -> None:
     """A reader that leaves, and streams that are closed or whose progress cannot be written."""
     heard_by_nobody(tmp_path, "--help", redirection)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", OTHERS)
-def test_who_does_not_listen_changes_no_other_command(folder: Path, command: str) -> None:
+def test_unusable_streams_change_no_other_command(folder: Path, command: str) -> None:
     for redirection in ENDS:
         heard_by_nobody(folder, command, redirection)
 
@@ -66,7 +66,7 @@ def test_results_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "redirection", [pytest.param(each, marks=pytest.mark.slow) for each in (">&- 2>&- <&-", "| head", "2> /dev/full")]
 )
-def test_a_run_nobody_listens_to_leaves_whole_files(folder: Path, redirection: str) -> None:
+def test_a_run_with_unusable_streams_leaves_whole_files(folder: Path, redirection: str) -> None:
     """No printed word lands in a file of the run, whatever descriptors were free."""
     name = f"run{abs(hash(redirection))}"
     code, told = shell(f"{PROGRAM} {RUN} -o {name} {redirection}", folder)

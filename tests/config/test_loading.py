@@ -260,7 +260,7 @@ def test_the_baseline_is_the_marked_entry_or_the_maker(load, model, lines, chose
         ("", "", "abc12", "the value of `deepseek` has fewer than 6 characters"),
     ],
 )
-def test_what_is_stated_and_has_no_effect_is_said(load, setting, entry, value, warned):
+def test_settings_without_effect_are_warned_about(load, setting, entry, value, warned):
     """A setting that nothing in the run reads, and a key too short to be found in an answer."""
     config = f"run: {{{setting}}}\ndeepseek-v3.2: {{vendors: [{{name: deepseek, {entry}}}]}}"
     warnings = load(config, f"deepseek={value}\n").warnings

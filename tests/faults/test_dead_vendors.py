@@ -118,7 +118,7 @@ def test_what_an_attempt_costs(attempt: Attempt, cost: float) -> None:
     assert spending.cost_usd == cost
 
 
-def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_open_files_are_reported_before_sending(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that could run out of file descriptors does not start, and says how to; a soft limit is raised."""
     raised: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (256, 1024))

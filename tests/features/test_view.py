@@ -66,7 +66,7 @@ def found(index: Index, **wanted: str) -> set[str]:
     return {row["question"][2] for row in grid(index, wanted)["rows"]}
 
 
-def test_answers_are_judged_beside_the_baseline(index: Index) -> None:
+def test_answers_are_judged_against_the_baseline(index: Index) -> None:
     """The state of every vendor's answers; the baseline's own are fine."""
     states = {label: dict(counts) for label, counts in grid(index, {})["counts"].items()}
     assert index.labels[0] == "official"

@@ -83,7 +83,7 @@ def test_padding_says_what_a_buyer_pays() -> None:
         (lambda tokens: tokens + (tokens > 2500), "prompt tokens for the same requests."),
     ],
 )
-def test_surpluses_are_said_in_words(count: Callable[[Counts], Counts], words: str) -> None:
+def test_surpluses_are_described(count: Callable[[Counts], Counts], words: str) -> None:
     assert words in named(run_of(count), "more_prompt_tokens").text
 
 

@@ -315,7 +315,7 @@ def test_the_first_line_names_no_baseline_where_there_is_none() -> None:
     assert found.choice.text == "No vendor can be recommended (1 differs)."
 
 
-def test_a_silent_baseline_is_said_first() -> None:
+def test_a_silent_baseline_is_reported_first() -> None:
     """A typo in its url: nothing is compared."""
     run = failing(HONEST, BASE, np.arange(0, 10), "connect_refused", "network")
     run = failing(run, BASE, np.arange(10, 630), "skipped", "unasked")
@@ -333,13 +333,13 @@ def test_down_takes_60_requests(asked: int, is_down: bool) -> None:
     assert ("down" in {finding.status for finding in judge(run, {}).findings}) == is_down
 
 
-def test_more_answers_of_the_baseline_are_no_more_answers_of_a_vendor() -> None:
+def test_extra_baseline_answers_do_not_count_for_a_vendor() -> None:
     """A vendor that is asked once is compared with two of them."""
     reached = [judged(honest_run(repeats=repeats)).verdicts["v"].facets["tool_calls"] for repeats in (2, 4)]
     assert {facet.n for facet in reached} == {315}
 
 
-def test_a_baseline_that_never_agrees_with_itself_leaves_the_model_untested() -> None:
+def test_baseline_that_never_repeats_leaves_the_model_untested() -> None:
     run = with_texts(with_texts(HONEST, "v", lambda i: "7" * 95), BASE, lambda i: "8" * 90)
     run = with_texts(run, BASE, lambda i: "9" * 99, 1)
     facet = judged(run).verdicts["v"].facets["model"]

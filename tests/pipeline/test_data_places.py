@@ -99,7 +99,7 @@ def test_a_download_is_bounded(server: DataServer, monkeypatch: pytest.MonkeyPat
     assert "expected at most 50 bytes" in said(f"{server.url}/rows.jsonl")
 
 
-def test_the_only_file_of_rows_is_found_and_the_commit_is_said(server: DataServer) -> None:
+def test_the_only_file_of_rows_is_found_and_its_commit_named(server: DataServer) -> None:
     """What describes the data set is no data; with the commit in the address nothing is left to say."""
     found = place_of("hf://me/rows")
     assert found.path.read_bytes() == ROWS

@@ -97,7 +97,7 @@ def test_a_dry_run_reads_no_key_and_sends_nothing(bench: Any, monkeypatch: pytes
         ({"warmup": 5}, 15, 3 * 5),
     ],
 )
-def test_a_load_is_foretold_with_what_is_thrown_away(
+def test_a_load_estimate_includes_uncounted_requests(
     bench: Any, load: dict[str, Any], requests: int, seconds: float
 ) -> None:
     """Rate × time, or as many as five at a time answer in it; tokens and money follow, and the time is the load's."""

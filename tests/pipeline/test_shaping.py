@@ -157,7 +157,7 @@ OFFERED = {
         ({"warmup_failed": 4}, "m: a: the whole warm-up failed (4 requests)"),
     ],
 )
-def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], words: str | None) -> None:
+def test_a_load_that_differs_from_the_plan_is_reported(changes: dict[str, Any], words: str | None) -> None:
     """A full cap, a late process and a warm-up that warmed nothing are each one sentence; 50 ms at p99 are none."""
     found = list(run_warnings(some_manifest(load={"m: a": OFFERED | changes})))
     assert [text.startswith(words or "") for text in found] == [True] * (words is not None)

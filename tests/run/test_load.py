@@ -56,7 +56,7 @@ def due_to(record: Record, moment: str) -> float:
     return float(getattr(timing, moment) - timing.scheduled_ns) / 1e6
 
 
-async def test_a_retry_is_not_scheduled_anew(server: FaultServer) -> None:
+async def test_a_retry_is_not_scheduled_again(server: FaultServer) -> None:
     """What failed first is late by the failed attempt and the wait; others keep their moments."""
     failed: set[int] = set()
 

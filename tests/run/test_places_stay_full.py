@@ -123,7 +123,7 @@ def asked(*vendors: str, **plan: object) -> Asked:
 
 
 @pytest.mark.parametrize("other", ["mute", "slow", "limiting"])
-def test_a_healthy_vendor_takes_as_long_beside_another_as_alone(other: str) -> None:
+def test_a_second_vendor_does_not_slow_a_healthy_one(other: str) -> None:
     """Beside one that never answers 2 %, one with 1 % very slow answers, one that answers 429: at most 1.1 times."""
     alone, _ = asked("good")
     together, ran = asked("good", other)
@@ -164,7 +164,7 @@ def paced(*answer: Any, repeats: int = 2) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.5])
-def test_a_baseline_that_is_asked_twice_ends_together_with_the_others(seconds: float) -> None:
+def test_a_baseline_asked_twice_ends_with_the_others(seconds: float) -> None:
     """As fast as they or ten times as slow: its second half is not asked alone."""
     base, good = paced(seconds)
     assert 0.9 * base <= good <= base

@@ -71,7 +71,7 @@ def test_missing_rows(options: dict[str, Any], success: float, misses: int) -> N
 
 
 @pytest.mark.parametrize("kind", ["harness", "untranslatable", "proxy", "tool_server"])
-def test_what_is_ours_is_charged_to_nobody(kind: str) -> None:
+def test_our_own_failures_are_charged_to_no_vendor(kind: str) -> None:
     """A failure of this program leaves success and F1 of the other records alone."""
     found = result(score([*everything(BASE), *everything(RIVAL)[:5], record(RIVAL, 5, bad(kind))]))
     assert (found.success_rate, found.f1, found.measured["success_rate"], found.failures) == (1.0, 1.0, 5, {kind: 1})

@@ -121,7 +121,7 @@ def test_failures_close_together_are_one_stretch(failed: str, gap: int, number: 
     assert compare.stretches(np.array([each == "1" for each in failed], bool), gap) == number
 
 
-def test_one_long_outage_is_no_evidence_but_many_are() -> None:
+def test_one_long_outage_is_not_evidence_but_many_are() -> None:
     assert compare.more_stretches(1, 200, 315, 0, 630).p_value > 0.3
     assert compare.more_stretches(26, 26, 315, 0, 630).p_value < 1e-9
     assert compare.more_stretches(0, 0, 315, 3, 630).p_value == 1

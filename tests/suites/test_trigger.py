@@ -73,7 +73,7 @@ def record(suite: str, *finals: Attempt) -> Record:
 
 
 @pytest.mark.parametrize("make", SUITES)
-def test_a_wrong_argument_is_told_beside_the_suite_s_own_score(make: Any) -> None:
+def test_a_wrong_argument_is_named_with_the_suites_own_score(make: Any) -> None:
     """The evaluation's values are its own; the verdicts on the calls come with them."""
     suite, question = make(), sample(turn=ASKED)
     answer = called(("a", '{"x": "one"}'), ("c", "{}"))

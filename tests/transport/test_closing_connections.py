@@ -91,7 +91,7 @@ def loses_the_second(seen: Seen) -> Script:
 
 
 @CARRIED
-async def test_what_a_kept_connection_lost_is_sent_once_more_and_said(how: dict[str, str]) -> None:
+async def test_a_request_lost_on_a_kept_connection_is_resent(how: dict[str, str]) -> None:
     """The second request meets a connection that closes unanswered: one attempt, marked, which is not a retry."""
     with answering(loses_the_second) as server:
         ran = await sent_to(server, 2, **how)

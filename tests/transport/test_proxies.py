@@ -135,7 +135,7 @@ def test_a_proxy_that_cannot_be_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("proxy", [ProxyServer(login="user:canary"), SocksServer(login="user:canary")])
-async def test_a_proxy_with_a_login_lets_who_knows_it_through(
+async def test_a_proxy_with_a_login_accepts_the_right_password(
     proxy: ProxyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HTTP and SOCKS carry the answer; a wrong password or none is named, charged to nobody, and not shown."""

@@ -82,7 +82,7 @@ def test_a_stream_is_known_by_its_look(start: bytes, content_type: str, size: in
 
 
 @pytest.mark.parametrize("kind", ["truncated", "timeout_idle", "timeout_total", "limit_exceeded"])
-def test_an_end_before_the_answer_s_own_counts_and_one_after_it_does_not(kind: str) -> None:
+def test_a_connection_end_counts_only_before_the_answers_end(kind: str) -> None:
     """Both the partial response and what the transport saw are in the outcome of a cut answer. One that was given whole
     is a success, however the connection ended afterwards."""
     failure = Failure(kind, "stream", "words", 200)

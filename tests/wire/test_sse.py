@@ -113,7 +113,7 @@ def test_any_chunking_gives_the_same_events(body: bytes, places: list[int]) -> N
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=8), st.integers(1, 40))
-def test_arbitrary_bytes_never_raise_and_overflow_alike(body: bytes, places: list[int], max_line: int) -> None:
+def test_arbitrary_bytes_never_raise_and_overflow_the_same_way(body: bytes, places: list[int], max_line: int) -> None:
     """Any bytes are decoded without an exception, and the cap strikes at the same place in any chunking."""
     whole, whole_decoder = decoded([body], max_line)
     events, decoder = decoded(cut(body, places), max_line)

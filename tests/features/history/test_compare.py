@@ -82,7 +82,7 @@ def verdicts(found: RunComparison, *wanted: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("vices", "metric"), [({"slower": 1.7}, "avg_ttft_ms"), ({"failing": 0.25}, "success_rate"), ({"extra": 0.3}, "f1")]
 )
-def test_who_got_worse_is_named_alone(demo: ScoredRun, vices: dict[str, Any], metric: str) -> None:
+def test_only_the_vendor_that_got_worse_is_named(demo: ScoredRun, vices: dict[str, Any], metric: str) -> None:
     """One of five, with an interval that encloses its change; the other way round it improved."""
     before, after = run_of(1, demo), run_of(2, demo, **vices)
     found = compare_scored(before, after)

@@ -58,7 +58,7 @@ def test_one_bad_run_is_no_change_and_seven_runs_are_too_few() -> None:
     assert verdicts(history({"a": {METRIC: values}})) == {"a": "too_few_runs"}
 
 
-def test_what_slows_everybody_is_no_regression_of_one() -> None:
+def test_a_slowdown_of_all_vendors_is_not_a_regression() -> None:
     """A slower network moves all four vendors; one that moves alone is named alone, whatever the others gain."""
     vendors = {label: {METRIC: level(20, seed=seed)} for seed, label in enumerate("abcd")}
     for figures in vendors.values():

@@ -53,7 +53,7 @@ def test_all_problems_come_together_and_can_be_skipped() -> None:
     assert (len(loaded.samples), len(loaded.skipped)) == (1, 3)
 
 
-def test_one_misspelled_answer_id_is_mended_and_said() -> None:
+def test_one_misspelled_answer_id_is_fixed_with_a_warning() -> None:
     """One question without answer and one answer without question belong together; two are not guessed."""
     loaded = load([question("a"), question("b")], [answer("a"), answer("bb")])
     assert loaded.defects == ("b: its answer is filed under bb",)
