@@ -20,7 +20,7 @@ from vendor_verifier.records.record import CallVerdict, Record, Score
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 
-# Fields of a turn's record that hold no word of a vendor or a tool, but ours.
+# Fields of a turn's record that hold only our own words, not a vendor's or a tool's.
 _OURS = frozenset({"timing", "usage", "kind", "phase", "outcome", "finish_reason", "anomalies"})
 Part = TypeVar("Part")
 

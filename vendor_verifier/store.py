@@ -132,7 +132,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return records_file(self.path)
 
     def create(self) -> bool:
-        """Create the folder, and say whether there was none."""
+        """Create the folder; whether there was none."""
         try:
             self.path.mkdir(mode=FOLDER_MODE, parents=True)
         except OSError as error:

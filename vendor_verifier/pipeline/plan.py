@@ -1,4 +1,4 @@
-"""Makes the plan of a run from what was said, with the wires and prices of its entries; it sends nothing.
+"""Makes the plan of a run from its options, with the wires and prices of its entries; it sends nothing.
 
 The config's price goes first, else the list that ships with genai-prices. A price is only taken for the vendor itself,
 by address or exact name. A model's price elsewhere says nothing about a reseller, and a server on this machine has
@@ -40,7 +40,7 @@ MOST_PLACES = 10_000
 class Prepared:
     """Everything decided before the first request.
 
-    ``options`` are what was said, with the settings that evaluations bring. ``scrubber`` removes the secrets that must
+    ``options`` are those given, with the settings that evaluations bring. ``scrubber`` removes the secrets that must
     never be written anywhere.
     """
 
@@ -111,7 +111,7 @@ def _warned_of(options: RunOptions, entries: Sequence[Entry], configuration: Con
 
 
 def results_file(output: Path | None) -> Path | None:
-    """The file of results that ``-o`` names: one that ends in ``.json`` and is no folder; else None."""
+    """The file of results that ``-o`` names: one that ends in ``.json`` and is not a folder; else None."""
     return output if output is not None and output.suffix == ".json" and not output.is_dir() else None
 
 
@@ -121,7 +121,7 @@ def run_folder(output: Path | None) -> Path | None:
 
 
 def _question_seed(options: RunOptions) -> int:
-    """The seed of questions that are made anew: the one stated, that of the run to resume, or one that nobody knows."""
+    """The seed of generated questions: the given one, that of the run to resume, or a random one."""
     if options.seed is not None:
         return options.seed
     if options.incremental:

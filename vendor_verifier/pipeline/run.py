@@ -95,7 +95,7 @@ def run(
         stack.enter_context(_withdrawn_if_refused(folder, prepared))
         manifest, end = _fill(folder, prepared, tools, on_start, on_record, security)
         for each, stored in zip(prepared.evaluations, manifest.tasks, strict=True):
-            # Who ends a run by a signal waits for no further requests.
+            # After a signal no further requests are sent.
             (each.hooks if end.signal_number is None else each.kind.around()).after_run(folder, stored)
     # pandas and scipy are loaded for scoring only, so that sending does not wait for them.
     from vendor_verifier.pipeline.score import score_and_write
@@ -111,7 +111,7 @@ def _folder(options: RunOptions) -> RunFolder:
     output_dir = run_folder(options.output_dir)
     if options.incremental:
         folder = RunFolder(output_dir or latest_run())
-        # A lock is not to be left in a folder that is none of ours.
+        # A lock must not be left in a folder that is not ours.
         folder.read_manifest()
         return folder
     if output_dir is not None:

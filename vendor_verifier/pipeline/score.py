@@ -237,14 +237,14 @@ def _model_run(
         probe_texts={group_of(each.id): str(each.turn.messages[-1]["content"]) for each in asked.get(NAME, ())},
         redacted=manifest.redacted,
         is_imported=manifest.status == "imported",
-        # By its id a run is found wherever its reports are read, and they show nobody where it lay.
+        # Reports name a run by its id, so they do not reveal its path.
         run=(RUNS / manifest.run).as_posix(),
         seed=abs(manifest.settings.seed or 0),
     )
 
 
 def run_warnings(manifest: Manifest) -> Iterator[str]:
-    """One sentence for each thing that went otherwise than asked for."""
+    """One sentence for each departure from what was asked for."""
     yield from manifest.warnings
     if manifest.limit:
         yield f"The run ended early: {manifest.limit}."

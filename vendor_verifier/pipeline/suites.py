@@ -77,7 +77,7 @@ class SuiteHooks:
     def after_run(self, folder: RunFolder, task: StoredTask) -> None:
         """Do the work between the last request and the scoring, and write the evaluation's own result pages.
 
-        Hooks that were not prepared, as those of a stored run, ask nobody.
+        Hooks that were not prepared, as those of a stored run, send nothing.
         """
 
 

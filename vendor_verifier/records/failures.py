@@ -171,7 +171,7 @@ def kinds_where(chosen: Callable[[Kind], bool]) -> frozenset[FailureKind]:
     return frozenset(kind.name for kind in _ROWS if chosen(kind))
 
 
-# Failures that are ours: nothing was asked of the vendor, so nothing is held against it.
+# Failures that are ours: nothing was sent to the vendor, so nothing counts against it.
 NOT_CHARGED = kinds_where(lambda kind: kind.charge == "us")
 # Nothing was sent, or asking again would give the same result.
 NOT_SENT = kinds_where(lambda kind: kind.charge in ("us", "unasked"))

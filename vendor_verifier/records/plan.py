@@ -14,7 +14,7 @@ from vendor_verifier.records.sample import Sample
 # The client that sends: our own transport, or the official SDKs as an application would use them.
 ClientName = Literal["direct", "sdk"]
 
-# The arrival of an open loop's requests: at even distances, or at random (a Poisson process).
+# The arrival of an open loop's requests: at even intervals, or at random (a Poisson process).
 Arrival = Literal["constant", "poisson"]
 
 # An address of a simulated vendor, which is served when the run begins.
@@ -87,7 +87,7 @@ class RetryRules(msgspec.Struct, frozen=True):
 class LoadShape(msgspec.Struct, frozen=True):
     """The shape in which requests are offered to each entry; by default a fixed number at a time until all is asked.
 
-    ``request_rate`` (per second) offers them whatever happens (an open loop), spaced by ``arrival``.
+    ``request_rate`` (per second) offers them at a fixed rate (an open loop), spaced by ``arrival``.
     ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests are thrown away. ``duration_s`` asks
     again and again, counted from the end of the warm-up.
     """
@@ -165,7 +165,7 @@ class Plan(msgspec.Struct, frozen=True):
         return max(self.repeat, self.baseline_repeats) if entry.is_baseline else self.repeat
 
 
-# Whoever answers in a chat is the tuned model, whether its name says so or not.
+# A model that answers in a chat is the tuned one, whether its name says so or not.
 _TUNED = r"[-_](?:instruct|it)"
 _VERSION = r"[-@](?:\d{3,8}|\d{4}-\d{2}-\d{2})|[-:](?:latest|preview|free|nitro|floor)"
 _SAID_BESIDE = re.compile(rf"(?:{_TUNED})?(?:{_VERSION})*")

@@ -102,6 +102,6 @@ class ToolRun(msgspec.Struct, frozen=True):
 
 
 class ToolRunner(Protocol):
-    """Runs the calls of models, each within limits of time and size. Nothing that a server does makes it raise."""
+    """Runs the calls of models, each within limits of time and size. Never raises, whatever a server does."""
 
     async def run(self, requests: Sequence[ToolRequest]) -> ToolRun: ...

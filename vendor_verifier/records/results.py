@@ -146,7 +146,7 @@ class VendorResult(msgspec.Struct, frozen=True, kw_only=True):
 
 class ModelResult(msgspec.Struct, frozen=True, kw_only=True):
     """The vendors of one model, best place first, and the advice. ``unranked`` are metrics by which nobody is ranked,
-    because this machine was too busy to time somebody."""
+    because this machine was too busy to time a vendor."""
 
     baseline: str | None
     choice: Choice

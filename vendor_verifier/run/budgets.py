@@ -17,12 +17,12 @@ from vendor_verifier.wire.payload import parse_json
 MINUTE_S = 60.0
 # How early a request may be because those before it were late, for instance because this machine was busy.
 CATCH_UP_S = 0.01
-# By how much two requests' ways from permit to vendor may differ: a busy loop, the network.
+# By how much two requests' ways from permit to vendor may differ (busy event loop, network).
 WAY_S = 0.2
 _BYTES_PER_TOKEN = 4
 # What an answer may need before any has come, where the request sets no limit.
 _FIRST_ANSWER = 1024
-# A guard of money must err on the side of stopping early: usual text has more bytes a token.
+# A cost limit must err on the side of stopping early: usual text has more bytes a token.
 _BYTES_PER_PAID_TOKEN = 3
 
 
@@ -105,14 +105,14 @@ class Spending:
     def pay(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
         """Add what one attempt cost: as reported, else by price and tokens, else by price and length.
 
-        A sending that is to be sent again costs its prompt: whoever closed the connection may have read it before.
+        A sending that is to be sent again costs its prompt: the vendor may have read it before closing.
         """
         response, price = attempt.response, entry.price
         usage = response.usage if response is not None else None
         if usage is not None and usage.cost_usd is not None:
             self.cost_usd += usage.cost_usd
             return
-        # A request that was refused or never answered is charged by nobody.
+        # No vendor charges for a request that was refused or never answered.
         is_free = response is None and attempt.failure is not None and not attempt.resent
         if self.max_cost_usd is None or price is None or is_free:
             return

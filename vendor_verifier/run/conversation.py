@@ -38,9 +38,9 @@ Emit = Callable[[Sequence[Record]], None]
 
 # Noted next to what a wire sends in other words.
 _WITHOUT_USAGE = "dropped:stream_options"
-# What was asked and rests before another try or turn when the run ends is kept, and charged to nobody.
+# A record that waits for another try or turn when the run ends is kept, and charged to nobody.
 _ENDED = Failure.of("skipped", "the run ended before another try")
-# Nobody waits longer than this for a vendor: a quota of a day is used up.
+# The longest wait that a vendor may ask for; beyond it a daily quota is used up.
 _LONGEST_PAUSE_S = 600.0
 # A record of more bytes is scrubbed in a thread: on the event loop that would make every stream's times late.
 _MOST_READ_HERE = 256 * 1024
@@ -75,7 +75,7 @@ class _Question:
 
     @property
     def wishes_usage(self) -> bool:
-        """Whether we ask for usage at the end of the stream; what the entry itself states is its own affair."""
+        """Whether we ask for usage at the end of the stream; what the entry itself states is left alone."""
         is_settled = "stream_options" in self.endpoint.body or _WITHOUT_USAGE in self.request.rewritten
         return self.turn.stream and not is_settled
 
@@ -368,7 +368,7 @@ def wait_after(attempts: Sequence[Attempt], rules: RetryRules, rng: random.Rando
 
 
 def refuses_usage(attempt: Attempt) -> bool:
-    """Whether this vendor takes no request that asks for usage at the end of a stream, which is our wish alone."""
+    """Whether this vendor takes no request that asks for usage at the end of a stream, which only we ask for."""
     failure = attempt.failure
     if failure is None or failure.status not in (400, 422):
         return False
@@ -376,7 +376,7 @@ def refuses_usage(attempt: Attempt) -> bool:
 
 
 def stops_vendor(failure: Failure) -> bool:
-    """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, no way there, or a rate
+    """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, no connection, or a rate
     limit of hours. A 403 does not stop it: it is as often about one prompt (a filter before the vendor) as about the
     key."""
     asks_too_long = failure.rules.charge == "rate_limit" and (failure.retry_after_s or 0.0) > _LONGEST_PAUSE_S

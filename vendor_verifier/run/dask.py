@@ -41,7 +41,7 @@ from vendor_verifier.run.queue import Job, OpenJob, Shard, WorkQueue, shards_of,
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.transport.proxies import is_loopback
 
-# A shard that is lost so often in a row, without one new record, is not submitted again.
+# A shard that is lost this often in a row, without one new record, is not submitted again.
 _MOST_LOSSES = 3
 # Seconds for a scheduler to answer, for a worker to come, and for one to end.
 _CONNECT_S, _WORKER_S, _END_S = 15.0, 60.0, 8.0

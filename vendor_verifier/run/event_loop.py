@@ -1,4 +1,4 @@
-"""The event loop of a run: who ends it from outside, and how late it is.
+"""The event loop of a run: requests to end it from outside, and how late it is.
 
 An end is asked for by a signal, or by the caller of a run in another thread (:class:`StopRequest`): the first asks for
 no new requests and leaves a grace period to those in flight, the second ends at once. A timer is due every ``TICK_S``;
@@ -137,11 +137,11 @@ def run_to_end(sending: Callable[[], Awaitable[Result]]) -> Result:
 
 
 TICK_S = 0.02
-# A shorter watch says nothing.
+# A shorter measurement says nothing.
 MIN_WATCH_S = 2.0
 # Half an hour of timers.
 _KEPT = 100_000
-# A timer that is less late spoils no time.
+# A timer that is less late distorts no time.
 _LEAST_NS = 1_000_000
 
 

@@ -28,7 +28,7 @@ from vendor_verifier.run.budgets import Ask, Bucket, Spending
 
 _LOOKED_AT = 24
 _TOO_MANY = 8
-# So many answers in a row without a refusal earn one place back.
+# This many answers in a row without a refusal earn one place back.
 _GOOD_PER_PLACE = 10
 # A vendor counts as down when this many samples in a row, each after all its tries, were lost over these seconds. Many
 # samples wait for their tries together, so that without the time a restart of a few seconds would end it.
@@ -211,7 +211,7 @@ class Limiter:
             await self._over[entry.model, entry.label].wait()
 
     def pause(self, entry: Entry, seconds: float) -> None:
-        """Hold back everything on this entry's account for that long."""
+        """Pause this entry's account for that long."""
         account = self.accounts[entry.account]
         if self._gives_way:
             account.paused_until = max(account.paused_until, anyio.current_time() + seconds)
@@ -226,7 +226,7 @@ class Limiter:
             account.backoff.attempt_ended(is_limited=is_limited)
         self._spending.pay(entry, attempt, ask.size)
         if self._spending.is_used_up:
-            # Who rests before another try is not waited for.
+            # Samples that wait for another try do not delay the end.
             self.close()
 
     def turn_ended(self, entry: Entry, attempt: Attempt) -> None:

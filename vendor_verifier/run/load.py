@@ -32,7 +32,7 @@ EntryKey = tuple[str, str]
 
 # Plays of one entry that may wait beyond its places, so that a rate that is too high fills neither memory nor the loop.
 MOST_WAITING = 10_000
-# What a play ends in once nothing more goes to its vendor.
+# The outcome of a play once nothing more is sent to its vendor.
 _OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
 
 

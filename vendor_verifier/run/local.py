@@ -33,7 +33,7 @@ _ROUNDS = 20
 _LEAST_TURNS = 4
 # Plays of an entry beyond twice its places: when one rests between two tries another takes its place.
 _BEYOND = 25
-# A baseline that failed so often in a row holds nobody back.
+# A baseline that failed this often in a row no longer sets the pace.
 _FAILURES = 10
 
 

@@ -176,7 +176,7 @@ def check_workers(stated: int | str, entries: Sequence[Entry]) -> int | str:
             raise UsageError(f"--workers {stated}: expected at least 1")
         return stated
     scheme = host = ""
-    with suppress(ValueError):  # of a bracket or a port that is none
+    with suppress(ValueError):  # an invalid bracket or port
         parts = urlsplit(stated)
         scheme, host = parts.scheme, parts.hostname or "" if parts.port else ""
     if scheme not in ("tls", "tcp") or not host:

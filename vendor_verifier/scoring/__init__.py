@@ -1,1 +1,1 @@
-"""Several vendors or runs side by side → judgement; pure, and no vendor is judged by anything but its records."""
+"""Turns the records of vendors into figures; pure, and no vendor is judged by anything but its records."""

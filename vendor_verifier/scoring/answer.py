@@ -27,7 +27,7 @@ MOST_DISCARDED = 0.2
 
 
 def lateness_ns(attempt: Attempt) -> int:
-    """Our lateness in ns; 0 where nobody watched."""
+    """Our lateness in ns; 0 where it was not measured."""
     return 0 if attempt.timing is None else attempt.timing.our_lateness_ns or 0
 
 
@@ -108,7 +108,7 @@ def reported_usage(attempt: Attempt) -> Usage:
 
 
 def hides_tokens(response: Response, usage: Usage) -> bool:
-    """Whether more output tokens are billed than what is shown can hold, so that nobody knows when they were decoded.
+    """Whether more output tokens are billed than what is shown can hold, so that their decoding time is unknown.
 
     Either reasoning tokens are billed and no reasoning is shown, or there are more tokens than bytes, markup granted.
     """

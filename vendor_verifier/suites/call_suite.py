@@ -106,7 +106,7 @@ class CallSuite:
         raise NotImplementedError
 
     def read(self, sample: Sample, response: Response) -> Answered:
-        """The calls of one answer. Those that were made where none are looked for are an anomaly and nothing more."""
+        """The calls of one answer. Calls in the other place are only an anomaly."""
         native, anomalies = complete_calls(response)
         names = [as_dict(tool.get("function")).get("name") for tool in sample.turn.tools]
         tools = {name for name in names if isinstance(name, str) and name} if self.READS_PROSE else None

@@ -47,7 +47,7 @@ def samples_of(
     skip_bad: bool,
     defects: Iterable[str] = (),
 ) -> LoadedSamples:
-    """The samples of the rows, equal ones numbered. ``read`` is given a row and how many there were.
+    """The samples of the rows, equal ones numbered. ``read`` takes a row and the number of samples before it.
 
     Raises DataError for unusable rows (all of them), or no row at all.
     """

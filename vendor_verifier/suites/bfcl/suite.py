@@ -71,7 +71,7 @@ class BfclSuite:
 
     def judge_conversation(self, sample: Sample, conversation: Conversation, services: Services) -> Score:
         """The score of a multi-turn sample. Calls in turns where none was right are the anomaly ``extra_calls``."""
-        # Upstream runs these calls and overlooks them.
+        # Upstream runs these calls but does not judge them.
         pairs = enumerate(zip(conversation.turns, sample.expected["answer"], strict=False))
         extra = [index for index, (calls, sources) in pairs if calls and not sources]
         verdict = _checked(partial(check_conversation, sample.expected, conversation, services))
