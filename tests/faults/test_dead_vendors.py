@@ -44,7 +44,7 @@ async def test_a_vendor_that_is_down_is_stopped_and_the_rest_skipped(
     assert DOWN_AFTER <= kinds["connect_refused"] <= DOWN_AFTER + 1
     assert ran.kinds("b") == [None] * 60
     assert list(ran.end.stopped) == ["down"]
-    assert ran.end.stopped["down"].startswith("not reached for 10 samples in a row, last: connect_refused")
+    assert ran.end.stopped["down"].startswith("not reached for 10 samples in a row; last: connect_refused")
 
 
 async def test_a_rate_limited_account_gets_fewer_places_and_says_so(server: FaultServer) -> None:
