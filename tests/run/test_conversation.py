@@ -10,16 +10,16 @@ from typing import Any
 
 import anyio
 import pytest
-from asking import KEY, entry, run
+from asking import ALL, KEY, entry, run
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
 from msgspec import structs
 
 from vendor_verifier.features.mcp_live.suite import McpLiveSuite
 from vendor_verifier.records.plan import Entry
-from vendor_verifier.records.record import Record
+from vendor_verifier.records.record import Attempt, Failure, Record
 from vendor_verifier.records.request import Endpoint, ToolRequest, ToolResult, ToolRun, ToolRunner, Turn
 from vendor_verifier.redaction import MASK
-from vendor_verifier.run.conversation import as_asked
+from vendor_verifier.run.conversation import as_asked, refuses_usage
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
@@ -146,6 +146,14 @@ async def test_it_is_asked_without_from_then_on(server: FaultServer, refusal: di
     assert [len(turn.attempts) for record in ran.records for turn in record.turns] == [1] * 5
     assert all(record.succeeded for record in ran.records)
     assert {turn.rewritten for record in ran.records for turn in record.turns} == {("dropped:stream_options",)}
+
+
+async def test_a_refusal_that_quotes_the_question_changes_nothing(server: FaultServer) -> None:
+    server.answer = lambda _: say(whole(REFUSALS[2], 400))
+    ran = await run([entry(server, "v")], 2, wires={"v": ALL["anthropic"]})
+    assert not any("dropped:stream_options" in turn.rewritten for record in ran.records for turn in record.turns)
+    refused = Attempt(1, failure=Failure("bad_request", "headers", "bad question: 'include_usage'", 400))
+    assert not refuses_usage(refused, b'{"stream_options":{"include_usage":true},"x":"include_usage"}')
 
 
 async def test_refusing_it_wins_one_other_try_and_no_more(server: FaultServer) -> None:

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.failures import KINDS, kind_of_status
 from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.records.record import Attempt, Failure, FailureKind, Timing
 from vendor_verifier.run.conversation import should_retry, stops_vendor, wait_after
-from vendor_verifier.wire.errors import kind_of_status
 
 RETRIED_STATUS = (408, 409, 429, 500, 502, 503, 504, 520, 529)
 FINAL_STATUS = (301, 307, 400, 401, 402, 403, 404, 405, 413, 418, 422)

@@ -57,6 +57,7 @@ def test_decoding(changes: dict[str, Any], said: dict[str, Any], expected: tuple
         ({"text": "語" * 60, "usage": Usage(10, 250)}, False),
         ({"text": digest_text("x" * 300), "usage": Usage(10, 120)}, False),
         ({"usage": Usage(10, 50, reasoning=40)}, True),
+        ({"usage": Usage(10, 400, reasoning=300), "reasoning": "so and so " * 25, "text": "x" * 400}, True),
         ({"usage": Usage(10, 50, reasoning=40), "text": "<think>so</think> yes"}, False),
     ],
 )

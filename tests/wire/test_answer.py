@@ -112,6 +112,21 @@ def test_what_a_200_can_be_instead_of_an_answer(
     assert kind_of(read(*chunks, headers=headers)) == kind
 
 
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        ({"error": {"code": 400, "message": "API key not valid."}}, "auth"), ({"error": "Unauthorized"}, "auth"),
+        ({"error": {"code": 429, "message": "Over quota", "type": "insufficient_quota"}}, "no_credit"),
+        ({"error": {"code": 403, "message": "was flagged"}}, "moderation"), ({"detail": "Invalid API key"}, "auth"),
+        ({"code": 401, "msg": "token expired", "success": False}, "auth"), ({"msg": "余额不足"}, "no_credit"),
+        ({"detail": "Hello"}, "not_an_api_response"), ({"code": "InvalidApiKey", "message": "No"}, "auth"),
+    ],
+)  # fmt: skip
+def test_a_refusal_inside_a_200_counts_as_what_it_says(body: dict[str, Any], rules: str) -> None:
+    """Its words count as well as its status: a key or credit of ours is not charged to the vendor."""
+    assert read(json.dumps(body).encode(), headers=JSON)[2].rules.name == rules
+
+
 def test_a_refusal_is_read_from_its_body_and_headers() -> None:
     """Status, words and wait of a non-2xx answer come from the vendor, a cut body notwithstanding."""
     body = b'{"error": {"message": "slow down", "code": "busy"}}'
@@ -150,7 +165,7 @@ def test_a_failed_attempt_keeps_its_request_id(chunks: tuple[bytes, ...], status
 @pytest.mark.parametrize("status", [200, 503])
 @pytest.mark.parametrize(
     ("encoding", "body", "named"),
-    [("br", b"\x1b\x5c\x00", "br"), ("zstd", b"\x28\xb5\x2f\xfd", "zstd"), ("gzip, br", b"\x0b\x02\x80", "br")],
+    [("br", b"\x1b\x5c\x00", "br"), ("zstd", b"\x28\xb5\x2f\xfd", "zstd"), ("gzip, br", b"\x0b\x02\x80", "gzip, br")],
 )  # fmt: skip
 def test_a_body_that_is_still_packed_is_named(encoding: str, body: bytes, named: str, status: int) -> None:
     """Never "empty", never a page of odd characters: the coding is named, of an answer and of a refusal."""

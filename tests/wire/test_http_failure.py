@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from vendor_verifier.records.failures import kind_of_status
 from vendor_verifier.records.record import MAX_MESSAGE
-from vendor_verifier.wire.errors import http_failure, kind_of_status, read_fault, retry_after_s, status_of
+from vendor_verifier.wire.errors import http_failure, read_fault, retry_after_s, status_of
 
 NOW = datetime(2026, 11, 21, 7, 0, 0, tzinfo=UTC)
 
@@ -27,6 +28,12 @@ NOW = datetime(2026, 11, 21, 7, 0, 0, tzinfo=UTC)
         (400, "prompt is too long: 210000 tokens > 200000 maximum", "too_large"),
         (422, "context_length_exceeded", "too_large"), (422, "Input exceeds the model's context window", "too_large"),
         (400, "The input token count exceeds the maximum number of tokens allowed", "too_large"),
+        (400, "code The API key you provided is invalid", "auth"), (400, "Invalid API-key", "auth"),
+        (400, "invalid x-api-key", "auth"), (400, "None Your API key has expired.", "auth"), (412, "", "http_4xx"),
+        (400, "None Invalid token (request id: 7)", "auth"), (400, "Bad JSON: invalid token", "bad_request"),
+        (400, "tools.0: get_api_key is not valid", "bad_request"), (403, "NOT_ENOUGH_BALANCE none", "no_credit"),
+        (429, "1113 余额不足或无", "no_credit"), (403, "Sorry, your balance is insufficient", "no_credit"),
+        (412, "suspended, possibly for the spending limit", "no_credit"), (400, "'the spending limit'", "bad_request"),
         (400, "Invalid schema for function 'f'", "bad_request"), (422, "no context was given", "unprocessable"),
         (400, "max_tokens must be at most 4096", "bad_request"),
         (400, "`max_tokens` must be less than `8192`, the maximum value for `max_tokens`", "bad_request"),

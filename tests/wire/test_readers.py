@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 from asking import ALL
+from costs import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from listening import STREAMS, near_json
@@ -108,6 +110,11 @@ def test_what_a_host_sends_is_read_as_it_is_meant(row: dict[str, Any]) -> None:
         return
     for chunks in chunkings(bytes_of(row["events"])):
         assert told(read(row["wire"], chunks, tools=row.get("tools", ()))) == row["expected"]
+
+
+def test_blocks_that_end_again_and_again_cost_linear_time() -> None:
+    begun, ended = '{"type": "content_block_start"}', '{"type": "message_delta", "delta": {"stop_reason": "x"}}'
+    assert_linear(lambda size: partial(read, "anthropic", [bytes_of([begun] * size + [ended] * size)]), 500)
 
 
 @pytest.mark.parametrize("wire", ALL)

@@ -20,6 +20,7 @@ from msgspec import structs
 from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, UnusableRequest, data_error, kind_of, read_rows
 from vendor_verifier.loaders.building import control_tags, expected_in, read_question
+from vendor_verifier.records.failures import BAD_KEY, NO_CREDIT, kind_of_status
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import (
     MAX_MESSAGE,
@@ -38,7 +39,7 @@ from vendor_verifier.records.sample import Sample, Source, content_digest, numbe
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.text import counted
 from vendor_verifier.wire.base import json_bytes
-from vendor_verifier.wire.errors import BAD_KEY, NO_CREDIT, kind_of_status, read_fault
+from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.openai_chat import OpenAIChatReader
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -91,7 +92,7 @@ _ROWS = (
         cause="Moderation refused the prompt or blocked the answer (Gemini's `blockReason`, `SAFETY`, …).",
         remedy="Look at the sample; leave it out if it is not a fair question."),
     Kind("no_credit", "headers", charge="account", statuses=(402,), stops=True, hopeless=True,
-        cause="402, or a 400, 403 or 429 that says so: the account has no credit.",
+        cause="402, or a 400, 403, 412 or 429 that says so: the account has no credit.",
         remedy="Top up the account, then continue with `--incremental`."),
     Kind("bad_request", "headers", charge="question", statuses=(400,), declines=True,
         cause="400: the vendor rejected the request.",
@@ -126,7 +127,7 @@ _ROWS = (
     Kind("not_an_api_response", "parse", no_answer=True,
         cause="Status 200, but not an API answer (an HTML page, other JSON).",
         remedy="Check the address: it is often the vendor's website instead of the API."),
-    Kind("api_error_in_200", "stream", maybe_billed=True, no_answer=True,
+    Kind("api_error_in_200", "stream", statuses=(200,), maybe_billed=True, no_answer=True,
         cause="An error object, or the finish reason `error`, with status 200. It is treated like the status that it "
               "names.",
         remedy="Read the message."),
@@ -181,8 +182,39 @@ QUESTION_REFUSED = kinds_where(lambda kind: kind.charge == "question")
 SETTLED = QUESTION_REFUSED | {"not_found", "untranslatable"}
 
 
-def kind_of_status(status: int) -> FailureKind:
-    """The kind of failure that a status other than 2xx means."""
+BAD_KEY = (
+    r"(invalid|incorrect)[ _]?(x-)?api[ _-]?key|missing api[ -]key|api key is (missing|required)"
+    r"|\bapi[ _]?key( you provided)?[ _](is |was |has )?(not valid|invalid|expired|not found)"
+    r"|^(\S+ )?invalid token\W*($|\(request id)|token expired or incorrect|无效的令牌|no connected db"
+)
+NO_CREDIT = (
+    r"(insufficient|not[ _]enough)[ _](user[ _])?(quota|balance|credit|funds)|balance is insufficient"
+    r"|credit balance is too low|quota is not enough|exceeded_current_quota|arrearage|used all available credits"
+)
+# Words that say more about a refusal than its status: the statuses under which they count, and what they mean. The
+# first match wins. 200 is an error inside a 200 that names no other status. A 400 may quote the question, so that only
+# the plainest words count there. Alibaba's rate limits have the code and the words of an empty account.
+_WORDS: Sequence[tuple[tuple[int, ...], str, FailureKind]] = (
+    ((403,), r"moderat|flagged|guardrail|content.?policy|sensitive|safety", "moderation"),
+    ((200, 400, 403), BAD_KEY, "auth"),
+    ((429,), r"token-limit|allocated quota|rate limit|per (second|minute|day)", "rate_limited"),
+    ((200, 400, 403, 412, 429), NO_CREDIT, "no_credit"),
+    ((200, 403, 412, 429), r"spending limit|have any credits|余额不足|额度不足", "no_credit"),
+    # A question longer than the model takes.
+    ((400, 422), r"context.{0,20}(length|window|limit|exceed)|(length|window|exceed).{0,20}context", "too_large"),
+    ((400, 422), r"maximum.{0,20}\btokens|(prompt|input) is too long|too many (input )?tokens", "too_large"),
+)
+# They are searched for in the first characters only, because some vendors repeat the question after them.
+_TELLING = 500
+
+
+def kind_of_status(status: int | None, words: str = "") -> FailureKind:
+    """The kind of failure that a status means with the code and message in ``words``; 200 and None: an error inside a
+    200 that names no other status."""
+    status = 200 if status is None else status
+    for statuses, telling, kind in _WORDS:
+        if status in statuses and re.search(telling, words[:_TELLING], re.IGNORECASE):
+            return kind
     if status in _OF_STATUS:
         return _OF_STATUS[status]
     if 300 <= status < 400:

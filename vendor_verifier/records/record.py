@@ -146,9 +146,9 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def rules(self) -> Kind:
-        """The row of the table of kinds for this failure; an error inside a 200 counts as the status it names."""
-        if self.kind == "api_error_in_200" and self.status is not None:
-            return KINDS[kind_of_status(self.status)]
+        """The row of the table of kinds for this failure; an error inside a 200 counts as what it says."""
+        if self.kind == "api_error_in_200":
+            return KINDS[kind_of_status(self.status, f"{self.code} {self.message}")]
         return KINDS[self.kind]
 
 

@@ -77,7 +77,7 @@ class _Question:
     def wishes_usage(self) -> bool:
         """Whether we ask for usage at the end of the stream; what the entry itself states is left alone."""
         is_settled = "stream_options" in self.endpoint.body or _WITHOUT_USAGE in self.request.rewritten
-        return self.turn.stream and not is_settled
+        return not is_settled and b'"stream_options"' in self.request.body
 
     def wish_no_usage(self) -> None:
         """Build the request again without that wish, and note it."""
@@ -240,7 +240,7 @@ class Conversation:
             again = await self._send_once(number, question, scheduled_ns, fresh=True)
             assert again is not None
             return again if _is_skipped(again) else structs.replace(again, resent=True)
-        if not question.wishes_usage or not refuses_usage(attempt):
+        if not refuses_usage(attempt, question.request.body) or not question.wishes_usage:
             return attempt
         # From now on it goes without our wish, so that nobody wins another try at hard samples by refusing it.
         self.without_usage.add((question.target.entry.model, question.target.entry.label))
@@ -367,12 +367,14 @@ def wait_after(attempts: Sequence[Attempt], rules: RetryRules, rng: random.Rando
     return min(max(own_s, asked_s), rules.max_wait_s)
 
 
-def refuses_usage(attempt: Attempt) -> bool:
-    """Whether this vendor takes no request that asks for usage at the end of a stream, which only we ask for."""
+def refuses_usage(attempt: Attempt, body: bytes) -> bool:
+    """Whether this vendor takes no request that asks for usage at the end of a stream, which only we ask for. If
+    ``body`` has a word of it more than once, it is in the question, too, and the refusal may quote that."""
     failure = attempt.failure
     if failure is None or failure.status not in (400, 422):
         return False
-    return any(name in failure.message for name in ("stream_options", "include_usage"))
+    wished = (name for name in ("stream_options", "include_usage") if body.count(name.encode()) == 1)
+    return any(name in failure.message for name in wished)
 
 
 def stops_vendor(failure: Failure) -> bool:
@@ -380,7 +382,7 @@ def stops_vendor(failure: Failure) -> bool:
     limit of hours. A 403 does not stop it: it is as often about one prompt (a filter before the vendor) as about the
     key."""
     asks_too_long = failure.rules.charge == "rate_limit" and (failure.retry_after_s or 0.0) > _LONGEST_PAUSE_S
-    return asks_too_long or (failure.rules.stops and (failure.status != 403 or failure.kind == "no_credit"))
+    return asks_too_long or (failure.rules.stops and (failure.status != 403 or failure.rules.name == "no_credit"))
 
 
 def as_asked(turn: Turn, entry: Entry) -> tuple[Turn, Endpoint]:

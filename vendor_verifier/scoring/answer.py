@@ -110,17 +110,19 @@ def reported_usage(attempt: Attempt) -> Usage:
 def hides_tokens(response: Response, usage: Usage) -> bool:
     """Whether more output tokens are billed than what is shown can hold, so that their decoding time is unknown.
 
-    Either reasoning tokens are billed and no reasoning is shown, or there are more tokens than bytes, markup granted.
+    Either no reasoning or a summary of it is shown, with more reasoning tokens billed than it has bytes, or there are
+    more tokens than bytes in all, markup granted.
     """
     if not usage.output:
         return False
-    if usage.reasoning and not (response.reasoning or response.text.lstrip().startswith(_INLINE_REASONING)):
-        return True
-    granted = _MARKUP_TOKENS + _MARKUP_TOKENS_OF_CALL * len(response.tool_calls)
     # A redacted text may have been of any characters.
     sizes = [
         4 * len(each) if is_digest(each) else len(each.encode("utf-8", "surrogatepass")) for each in _texts(response)
     ]
+    shown = _MARKUP_TOKENS + sizes[1] if response.reasoning else 0
+    if (usage.reasoning or 0) > shown and not response.text.lstrip().startswith(_INLINE_REASONING):
+        return True
+    granted = _MARKUP_TOKENS + _MARKUP_TOKENS_OF_CALL * len(response.tool_calls)
     return usage.output > granted + sum(sizes)
 
 

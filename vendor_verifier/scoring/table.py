@@ -191,7 +191,7 @@ def _blame(finals: list[Attempt], sample: Sample) -> tuple[str, str]:
         # A sample that no vendor can take explains a refusal.
         is_defective = checker_of(sample.turn.tools).may_be_refused or parameter_defects(sample.turn.parameters)
         charge = "data" if is_defective else "vendor"
-    return failure.kind, charge
+    return failure.rules.name if charge == "account" else failure.kind, charge
 
 
 def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:

@@ -258,7 +258,7 @@ class HttpConnection(asyncio.Protocol):
         self._has_head = True
         coded = headers.get("transfer-encoding", "").lower().endswith("chunked")
         self._to_the_end = not coded and "content-length" not in headers and status not in _NO_BODY
-        if headers.get("content-encoding", "").strip().lower() in _PACKINGS:
+        if headers.get("content-encoding", "").lower().replace("identity", "").strip(" ,") in _PACKINGS:
             self._unpacker = zlib.decompressobj(_EITHER_PACKING)
         if self._receiver is not None:
             self._receiver.on_head(self.answered_ns, status, headers)

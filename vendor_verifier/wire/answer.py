@@ -128,7 +128,7 @@ class Answer:
 
     def finish(self, reason: FinishReason, raw: str | None, native: str | None = None) -> None:
         """The model finished; ``raw`` is the vendor's own word, ``native`` that of a router's upstream."""
-        if self.finish_reason is not None and (self.finish_reason, self._finish_raw) != (reason, raw):
+        if self.finish_reason is not None and self._finish_raw != raw:
             self._anomalies["finish_changed"] = None
         self.finish_reason, self._finish_raw = reason, raw
         if native:

@@ -209,6 +209,8 @@ class AnthropicReader:
 
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}
+        # The numbers of those since the last stop of all.
+        self._begun: list[int] = []
         self._last = -1
         self._calls = 0
         self._counts: dict[str, int] = {}
@@ -279,6 +281,7 @@ class AnthropicReader:
             answer.anomaly("index_reused")
             self._block_stop(number, answer)
         self._blocks[number] = block
+        self._begun.append(number)
         self._last = number
         if block.kind == "tool_use":
             block.call = self._next_call()
@@ -305,6 +308,7 @@ class AnthropicReader:
         if block is None:
             # A call whose beginning was lost: it has no name, and the answer must show that.
             block = self._blocks[number] = _Block("tool_use", call=self._next_call())
+            self._begun.append(number)
             answer.anomaly("block_not_started")
         if block.call is not None and isinstance(fragment, (str, dict)) and fragment:
             block.has_arguments = True
@@ -312,7 +316,8 @@ class AnthropicReader:
 
     def _stop_all(self, answer: Answer) -> None:
         """Stop every open block, for gateways that forget ``content_block_stop``."""
-        for number in self._blocks:
+        begun, self._begun = self._begun, []
+        for number in begun:
             self._block_stop(number, answer)
 
     def _block_stop(self, number: int, answer: Answer) -> None:

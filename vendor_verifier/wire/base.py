@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from vendor_verifier.records.failures import kind_of_status
 from vendor_verifier.records.record import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Answer
@@ -158,7 +159,10 @@ def body_object(body: object, answer: Answer, holding: str | None = None) -> dic
     if not isinstance(body, dict):
         fault = Fault.of("the answer is not a JSON object", code="not_an_object")
     elif fault is None and holding is not None and not isinstance(body.get(holding), list):
-        fault = Fault.of(as_text(body.get("message")) or f"the answer has no {holding}", code="no_choices")
+        fault = read_fault(fields, named_error=True)
+        # Some refuse a key or a rate without the name "error"; what says no more than "no" is no answer of an API.
+        if fault is None or kind_of_status(fault.status, f"{fault.code} {fault.message}") == "api_error_in_200":
+            fault = Fault.of(as_text(body.get("message")) or f"the answer has no {holding}", code="no_choices")
     if fault is None:
         return fields
     answer.failed(fault)

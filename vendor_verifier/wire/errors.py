@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
 
-from vendor_verifier.records import failures
-from vendor_verifier.records.record import MAX_MESSAGE, Failure, FailureKind
+from vendor_verifier.records.failures import kind_of_status
+from vendor_verifier.records.record import MAX_MESSAGE, Failure
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_text, parse_json, well_formed
 from vendor_verifier.wire.sse import SseDecoder
 
 # Words in error bodies, by the HTTP status they mean.
 _CODES: Mapping[int, str] = {
     400: "invalid_request_error invalid_argument badrequesterror",
-    401: "invalid_api_key authentication_error unauthenticated",
+    401: "invalid_api_key authentication_error unauthenticated unauthorized",
     402: "insufficient_quota insufficient_balance billing_error",
     403: "permission_error permission_denied",
     404: "not_found_error not_found model_not_found",
@@ -77,8 +77,11 @@ def read_fault(body: Mapping[str, Any], *, named_error: bool = False) -> Fault |
 def _fault(error: Mapping[str, Any]) -> Fault:
     words = [error.get(key) for key in ("code", "type", "status")]
     status = next((found for found in map(status_of, words) if found is not None), None)
-    code = next((str(word) for word in words if isinstance(word, (str, int)) and word not in ("", "error")), None)
-    message = as_text(error.get("message")) or as_text(error.get("detail")) or str(dict(error))[:500]
+    codes = [str(word) for word in words if isinstance(word, (str, int)) and word not in ("", "error")]
+    # A word says more than the status again.
+    code = min(codes, key=lambda each: each == str(status), default=None)
+    told = (as_text(error.get(key)) for key in ("message", "detail", "msg"))
+    message = next(filter(None, told), None) or str(dict(error))[:500]
     return Fault.of(message, code=code, status=status)
 
 
@@ -95,21 +98,6 @@ def status_of(code: object) -> int | None:
     return None
 
 
-BAD_KEY = r"(invalid|incorrect)[ _]api[ _]key|api[ _]key[ _](not valid|invalid|expired)"
-NO_CREDIT = r"insufficient[ _](quota|balance|credit|funds)|credit balance is too low|exceeded_current_quota|arrearage"
-# Words that say more about a refusal than its status: the statuses under which they count, and what they mean. The
-# first match wins. Alibaba's rate limits have the code and the words of an empty account.
-_WORDS: Sequence[tuple[tuple[int, ...], str, FailureKind]] = (
-    ((403,), r"moderat|flagged|guardrail|content.?policy|sensitive|safety", "moderation"),
-    ((400, 403), BAD_KEY, "auth"),
-    ((429,), r"token-limit|allocated quota|rate limit|per (second|minute|day)", "rate_limited"),
-    ((400, 403, 429), NO_CREDIT, "no_credit"),
-    # A question longer than the model takes.
-    ((400, 422), r"context.{0,20}(length|window|limit|exceed)|(length|window|exceed).{0,20}context", "too_large"),
-    ((400, 422), r"maximum.{0,20}\btokens|(prompt|input) is too long|too many (input )?tokens", "too_large"),
-)
-# They are searched for in the first characters only, because some vendors repeat the question after them.
-_TELLING = 500
 # The headers in which vendors, clouds and gateways number a request; the first that is present counts.
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "x-ms-request-id")
 _MAX_REQUEST_ID = 200
@@ -117,14 +105,6 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _RESET = "x-ratelimit-reset-"
 _REMAINING = "x-ratelimit-remaining-"
 _SECONDS_PER = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def kind_of_status(status: int, words: str = "") -> FailureKind:
-    """The kind of failure that a status means with the code and message in ``words``."""
-    for statuses, telling, kind in _WORDS:
-        if status in statuses and re.search(telling, words[:_TELLING], re.IGNORECASE):
-            return kind
-    return failures.kind_of_status(status)
 
 
 def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_at: datetime) -> Failure:

@@ -225,7 +225,6 @@ class GeminiReader:
     def __init__(self) -> None:
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._finish: tuple[FinishReason, str] | None = None
 
     def read(self, event: SseEvent, answer: Answer) -> None:
         chunk = event_object(event, answer, has_end_marker=False, unwrap=_alone)
@@ -286,17 +285,11 @@ class GeminiReader:
         raw, blocked = as_word(candidate.get("finishReason")), as_word(feedback.get("blockReason"))
         if raw:
             reason = FINISH_REASONS.get(raw, "unknown")
-            finish = "tool_calls" if reason == "stop" and self._calls else reason, raw
+            answer.finish("tool_calls" if reason == "stop" and self._calls else reason, raw)
+            if raw in FAILED_CALLS:
+                answer.anomaly(raw.lower())
         elif blocked:
-            finish = "content_filter", blocked
-        else:
-            return
-        if finish == self._finish:
-            return  # some models repeat it in every event
-        self._finish = finish
-        if finish[1] in FAILED_CALLS:
-            answer.anomaly(finish[1].lower())
-        answer.finish(*finish)
+            answer.finish("content_filter", blocked)
 
 
 def _alone(value: Any) -> Any:

@@ -238,7 +238,7 @@ class ResponsesReader:
     def __init__(self) -> None:
         self._calls = _Calls()
         self._heard: dict[str, list[str]] = {"message": [], "reasoning": []}
-        # "part" and "item": those now open of which a delta came.
+        # "part", "item" and "reasoning": those now open of which a delta came.
         self._told: set[str] = set()
         self._is_complete = False
 
@@ -279,6 +279,11 @@ class ResponsesReader:
         kind = item.get("type")
         if kind == "function_call":
             self._calls.item(item, payload.get("output_index"), answer, is_new=is_new)
+        elif kind == "reasoning" and not is_new:
+            # Its tokens are billed: at the end of the answer it would count as decoded during the text.
+            if "reasoning" not in self._told:
+                self._say("reasoning", _all_words(item), answer)
+            self._told.discard("reasoning")
         elif not is_new:
             self._whole("item", as_list(item.get("content")) if kind == "message" else [], answer)
         elif kind == "message":
@@ -294,8 +299,8 @@ class ResponsesReader:
 
     def _say(self, kind: str, words: str, answer: Answer) -> None:
         self._heard[kind].append(words)
-        if kind == "message" and words:
-            self._told = {"part", "item"}
+        if words:
+            self._told |= {"part", "item"} if kind == "message" else {"reasoning"}
         say = answer.text if kind == "message" else answer.reasoning
         say(words)
 
@@ -322,20 +327,23 @@ class ResponsesReader:
     def _not_streamed(self, response: dict[str, Any], answer: Answer) -> None:
         """Read what of the final response the stream lacked. Where ids of calls changed on the way, order decides."""
         self._is_complete = True
-        wholes: dict[str, list[str]] = {"reasoning": [], "message": []}
+        wholes = {"reasoning": "", "message": ""}
         earlier = iter(tuple(self._calls.calls))
         for position, item in enumerate(map(as_dict, as_list(response.get("output")))):
             kind = item.get("type")
             if kind == "function_call":
                 self._calls.item(item, position, answer, is_new=False, fallback=next(earlier, None))
             elif kind in ("reasoning", "message"):
-                parts = map(as_dict, [*as_list(item.get("summary")), *as_list(item.get("content"))])
-                wholes[kind] += map(_words, parts)
-        for kind, pieces in wholes.items():
-            whole, heard = "".join(pieces), "".join(self._heard[kind])
+                wholes[kind] += _all_words(item)
+        for kind, whole in wholes.items():
+            heard = "".join(self._heard[kind])
             # Of reasoning the stream may have shown the summary alone.
             if whole.startswith(heard) and (kind == "message" or not heard):
                 self._say(kind, whole[len(heard) :], answer)
+
+
+def _all_words(item: Mapping[str, Any]) -> str:
+    return "".join(map(_words, map(as_dict, [*as_list(item.get("summary")), *as_list(item.get("content"))])))
 
 
 def _words(part: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ MAX_CHARACTERS = 1024 * 1024
 _LONG, _MANY = 256 * 1024, 8 * 1024
 # Between two looks at these bounds.
 _PIECE_BYTES = 32 * 1024
-_UNPACKED = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+_UNPACKED = frozenset({"", "gzip", "x-gzip", "deflate"})
 _BODY_STARTS = (b"{", b"[", b"<")
 _TEXT_STARTS = STREAM_STARTS + _BODY_STARTS
 
@@ -106,10 +106,11 @@ def _packed_message(exchange: Exchange, head: bytes) -> str | None:
     """Why a body that begins with ``head`` cannot be read for its packing; None for text and for no body."""
     if not head or head.startswith(_TEXT_STARTS):
         return None
-    declared = (one.strip().lower() for one in exchange.headers.get("content-encoding", "").split(","))
-    coding = next((one[:40] for one in declared if one not in _UNPACKED), None)
-    return coding and (
-        f"the body is still packed with {coding}: the request asked for none ('accept-encoding: identity'), "
+    coding = exchange.headers.get("content-encoding", "").lower().replace("identity", "").strip(" ,")
+    if coding in _UNPACKED:
+        return None
+    return (
+        f"the body is still packed with {coding[:40]}: the request asked for none ('accept-encoding: identity'), "
         "and only a single gzip or deflate is unpacked"
     )
 

@@ -112,6 +112,9 @@ class SseDecoder:
                 self._give_up()
         elif name == b"event":
             self._name = value
+        elif name.replace(b" ", b"") == b'{"error"':
+            # A server wrote its error into the stream as it was.
+            yield SseEvent(self._text(line), "error")
 
     def _dispatch(self) -> Iterator[SseEvent]:
         data, name = self._data, self._name

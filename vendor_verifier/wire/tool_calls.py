@@ -25,6 +25,8 @@ from vendor_verifier.records.record import ToolCall
 from vendor_verifier.wire.payload import MAX_VALUES, PayloadError, parse_json
 
 MAX_CALLS = 1024
+# Of a name that comes in fragments.
+MAX_NAME = 1024
 MAX_PARSED = 32 * 1024 * 1024
 
 Arguments = str | Mapping[str, Any] | None
@@ -153,7 +155,7 @@ class ToolCalls:
     def _add_name(call: _Open, fragment: str) -> None:
         if call.name == fragment or (call.name and call.arguments and call.name.endswith(fragment)):
             call.anomalies["name_repeated"] = None
-        elif not (call.name and call.arguments):
+        elif not (call.name and call.arguments) and len(call.name) < MAX_NAME:
             call.name += fragment
         else:
             call.anomalies["name_changed"] = None

@@ -79,7 +79,7 @@ def _key(entry: Entry, answers: Answers) -> tuple[Status, str]:
         return "ok", "accepted" if entry.endpoint.key is not None else "no key is sent or required"
     for failure in _failures(answers):
         if failure.rules.charge == "account":
-            credit = failure.kind == "no_credit" or failure.status == 402
+            credit = failure.rules.name == "no_credit"
             return "failed", f"{'the account has no credit' if credit else 'refused'}: {_words(failure)}"
     return "unknown", _first_failure(answers)
 
