@@ -128,7 +128,7 @@ def test_problems_of_run_settings_have_lines(refusals):
     found = [(problem.line, problem.key, problem.message) for problem in refusals(text, KEYS)]
     assert found == [
         (2, "run.retires", "unknown key (did you mean `retries`?)"),
-        (3, "run.limit", "read `0`; expected greater than or equal to 1"),
+        (3, "run.limit", "read `0`; expected a number of at least 1"),
         (4, "run.client", "read the text `curl`; expected 'direct' or 'sdk'"),
     ]
 

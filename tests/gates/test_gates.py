@@ -48,10 +48,10 @@ def test_gates_are_read(text: str, gate: Gate) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected a gate with <= or >="),
+        ("", "expected a limit with <= or >="),
         ("minimx", "did you mean minimax?"),
-        ("f1 > 0.9", "expected a gate with <= or >="),
-        ("f1 >=", "expected a gate with <= or >="),
+        ("f1 > 0.9", "expected a limit with <= or >="),
+        ("f1 >=", "expected a limit with <= or >="),
         ("schema_acuracy >= 0.9", "unknown metric schema_acuracy; did you mean schema_accuracy?"),
         ("quality >= 0.9", "known are success_rate, "),
         ("f1 >= ceiling - 0.03", "read 'ceiling - 0.03' where a number was expected"),
@@ -59,7 +59,7 @@ def test_gates_are_read(text: str, gate: Gate) -> None:
         ("f1 >= 98", "f1 lies between 0 and 1"),
         ("tps >= 1e999", "read '1e999'"),
         ("tps >= nan", "read 'nan'"),
-        ("ttft_ms.p96 <= 1", "expected a gate with <= or >="),
+        ("ttft_ms.p96 <= 1", "expected a limit with <= or >="),
         ("f1.p95 >= 0.9", "f1 has no percentiles"),
         ("f1 >= 0.9 and tps >= 3", "where a number was expected"),
         ("verdict >= as sold", "read 'as sold' where 'verdict >= <status>' was expected"),

@@ -106,6 +106,6 @@ def test_a_bad_gate_is_named_by_file_line_and_key(bench: Bench) -> None:
     bench.configure("official: faithful", extra='  gates:\n    - "f1 => 1"\n')
     code, _, err = bench(*bench.words("run", "--gate", "tsp >= 1"))
     assert code == 2
-    assert "config.yaml:10: simulated-model.gates[0]: gate 'f1 => 1'" in err
-    assert "--gate: gate 'tsp >= 1': unknown metric tsp; did you mean tps?" in err
+    assert "config.yaml:10: simulated-model.gates[0]: 'f1 => 1'" in err
+    assert "--gate: 'tsp >= 1': unknown metric tsp; did you mean tps?" in err
     assert not (bench.folder / "run").exists()

@@ -20,7 +20,8 @@ EXIT_CODES = (
 )
 # These state the exit codes in their own docstring.
 _OWN_CODES = ("doctor", "compare", "check", "capacity")
-_OTHER_CODES = "Other exit codes: 2 usage, configuration or data · 4 internal error or disk · 130, 143 interrupted"
+_NO_GATES = ("init", "history", "explain", "view", "simulate")
+_OTHER_CODES = "2 usage, configuration or data · 4 internal error or disk · 130, 143 interrupted"
 _PROGRAM = "agent-vendor-verifier"
 
 
@@ -124,5 +125,7 @@ def _shown(default: object) -> str | None:
 
 
 def _epilogue(name: str) -> str:
-    codes, examples = _OTHER_CODES if name in _OWN_CODES else EXIT_CODES, EXAMPLES[name]
+    codes, examples = EXIT_CODES, EXAMPLES[name]
+    if name in (*_OWN_CODES, *_NO_GATES):
+        codes = ("Other exit codes: " if name in _OWN_CODES else "Exit codes: 0 done · ") + _OTHER_CODES
     return f"{codes}\n\nExamples:" + "".join(f"\n  {_PROGRAM} {words}" for words in examples) + "\n"

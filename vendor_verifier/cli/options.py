@@ -24,7 +24,7 @@ class Display:
 
     quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     verbose: Annotated[bool, option("Print every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
-    json: Annotated[bool, option("Print scores.json instead of tables.", OUTPUT)] = False
+    json: Annotated[bool, option("Print JSON instead of tables.", OUTPUT)] = False
 
 
 @Parameter(name="*")

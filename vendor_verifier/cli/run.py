@@ -62,7 +62,7 @@ def demo_command(
     dry_run: Annotated[bool, option("Show what would be sent; send nothing.", OUTPUT)] = False,
     serve: Annotated[bool, option("Serve the simulated vendors on port 8600 instead.", OUTPUT)] = False,
     quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
-    json: Annotated[bool, option("Print scores.json instead of tables.", OUTPUT)] = False,
+    json: Annotated[bool, option("Print JSON instead of tables.", OUTPUT)] = False,
 ) -> int:
     """Try it on built-in simulated vendors: no key, no network, under a minute."""
     if serve:

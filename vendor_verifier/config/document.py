@@ -36,6 +36,11 @@ _OUR_WORDS = {
     "a valid tuple": "a list",
     "a valid list": "a list",
     "a valid dictionary": "a mapping",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "greater than or equal to": "a number of at least",
+    "less than or equal to": "a number of at most",
+    "greater than": "a number above",
 }
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -325,12 +330,14 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
         known = kind.model_fields
         there = listed(known) if len(known) <= _MOST_LISTED else "in config.schema.json, which `init` writes"
         return f"unknown key{nearest(name, known) or '; known are ' + there}"
+    if error["type"] == "too_short":
+        return f"the list is empty; name at least one {name.removesuffix('s')}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     if error["type"] == "model_type" and error["ctx"]["class_name"] == "ModelSection":
         return f"read {described(read, path)}; expected `vendors:` under the model (check the indentation)"
     quotes = "; write it in quotes" if error["type"] == "string_type" and isinstance(read, (bool, int, float)) else ""
-    expected = str(error["msg"]).partition(" or instance of ")[0]
+    expected = re.split(" or instance of |, unable to parse|, got a number", str(error["msg"]))[0]
     for theirs, ours in _OUR_WORDS.items():
         expected = expected.replace(theirs, ours, 1)
     return f"read {described(read, path)}; {expected[:1].lower()}{expected[1:]}{quotes}"

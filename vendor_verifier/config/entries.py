@@ -118,8 +118,9 @@ def read_models(content: Mapping[str, Any], document: Document) -> list[Written]
                 baseline = (*path, "is_baseline")
             first = labels.setdefault(entry.shown_as, path)
             if first != path:
-                words = f"{shown(entry.shown_as)} already names the entry on line {lines.get(first, 1)}"
-                document.problem((*path, "label") if entry.label else path, f"{words}; give one of them a `label:`")
+                where = f" on line {lines[first]}" if first in lines else ""
+                words = f"{shown(entry.shown_as)} already names the entry{where}; give one of them another name"
+                document.problem((*path, "label") if entry.label else path, f"{words}{' (`label:`)' if where else ''}")
     return found
 
 

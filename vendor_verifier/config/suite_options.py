@@ -167,7 +167,7 @@ def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[P
         target, equals, value = word.partition("=")
         name, _, key = target.partition(".")
         if not (equals and name and key):
-            problems.append(Problem(f"read {word!r}; expected suite.key=value", key="--set"))
+            problems.append(Problem(f"read {word!r}; expected suite.key=value or run.key=value", key="--set"))
         elif name not in kinds:
             near = f"{name} is not part of this run; add --suite {name}"
             near = near if suite_kind(name) else f"unknown suite{nearest(name, kinds)}"

@@ -88,7 +88,7 @@ def parse_gate(text: str, suites: Collection[str] = ()) -> list[Gate]:
     if form is None:
         if text.strip() in PRESETS:
             return list(PRESETS[text.strip()])
-        expected = "expected a gate with <= or >=, such as 'f1 >= 0.9' or 'ttft_ms.p95 <= 2000', or a preset"
+        expected = "expected a limit with <= or >=, such as 'f1 >= 0.9' or 'ttft_ms.p95 <= 2000', or a preset"
         raise _error(text, expected, text.strip(), PRESETS)
     metric, percentile, comparison, right = form.groups()
     known = (*SHARES, *suites, *REQUEST_METRICS, *COSTS, "verdict")
@@ -118,8 +118,10 @@ def parse_slo(text: str) -> Gate:
     Raises:
         GateError: it does not follow the grammar, or is about more than one request.
     """
+    if _FORM.fullmatch(text) is None:
+        raise _error(text, "expected a limit with <= or >=, such as 'ttft_ms <= 800'; presets are for --gate")
     gate = parse_gate(text)[0]
-    if gate.metric not in REQUEST_METRICS or gate.percentile is not None or text.strip() in PRESETS:
+    if gate.metric not in REQUEST_METRICS or gate.percentile is not None:
         raise _error(text, "an SLO is about every single request; use --gate to judge the run", "", REQUEST_METRICS)
     return gate
 
@@ -139,7 +141,7 @@ def read_gates(texts: Iterable[str], suites: Collection[str]) -> tuple[Gate, ...
 def _error(text: str, what: str, word: str = "", known: Collection[str] = ()) -> GateError:
     near = difflib.get_close_matches(word.casefold(), known, 1)
     hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}" if known else ""
-    return GateError(f"gate {text!r}: {what}{hint}")
+    return GateError(f"{text!r}: {what}{hint}")
 
 
 def meets(slo: Gate, values: pd.Series[float]) -> pd.Series[float]:

@@ -131,7 +131,7 @@ _FILTERS = {
     "category": "filter_category",
     "tags": "filter_tags",
 }
-_MOST_LISTED = 60
+_MOST_LISTED, _MOST_IDS = 60, 5
 
 
 def chosen_samples(own: SuiteOptions, dataset: Dataset, options: RunOptions) -> Sequence[Sample]:
@@ -162,8 +162,9 @@ def check_choices(sets: Sequence[tuple[SuiteOptions, Dataset]], options: RunOpti
         for name, words in _filters(stated).items():
             left, there = unmatched(rows, name, words)
             option = _FILTERS[name]
-            more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
-            choices = f"known are {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
+            most = _MOST_IDS if name == "ids" else _MOST_LISTED
+            more = f" and {len(there) - most} more" if len(there) > most else ""
+            choices = f"known are {listed(there[:most])}{more}" if there else "the samples have no such tag"
             for word in left:
                 reason = f"read {word!r}, which matches no sample{nearest(word, there)}; {choices}"
                 flag = Problem(reason, key="--" + option.replace("_", "-"))

@@ -174,6 +174,8 @@ def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     for each in prepared.evaluations:
         often = "as often as time allows" if plan.load.is_timed else times(plan.repeat)
         yield f"{each.kind.name}: {counted(len(each.task.samples), 'sample')} of {each.dataset.name}, sent {often}"
+        if skipped := each.dataset.skipped:
+            yield f"  left out: {counted(len(skipped), 'unreadable sample')} (first: {skipped[0]})"
     if load := StoredLoad.of(plan.load):
         yield f"load: {load}"
     is_paced = plan.load.is_timed and not plan.load.is_open

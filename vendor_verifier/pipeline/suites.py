@@ -27,7 +27,9 @@ from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, SuiteKind, known_suite
+from vendor_verifier.suites.call_suite import CallSuite
 from vendor_verifier.suites.probes import ProbesSuite, probes_samples
+from vendor_verifier.text import counted
 
 
 class SuiteHooks:
@@ -63,7 +65,9 @@ class SuiteHooks:
 
     def notes(self, suite: Any, samples: Sequence[Sample]) -> Iterable[str]:
         """Warnings about figures that are made of these samples, judged by this suite on this machine."""
-        return ()
+        found = [suite.defect(sample) for sample in samples] if isinstance(suite, CallSuite) else []
+        if defects := [each for each in found if each]:
+            yield f"{suite.name} cannot score {len(defects)} of {counted(len(found), 'sample')}: {defects[0]}"
 
     @contextmanager
     def live(self, task: Task, entries: Sequence[Entry]) -> Iterator[tuple[Task, ToolRunner | None]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
@@ -178,6 +179,8 @@ def known_suite(name: str, key: str = "--suite") -> SuiteKind:
     """The suite of that name, which ``key`` states; raises ProblemsError where there is none."""
     kind = suite_kind(name)
     if kind is None:
-        known = ", ".join(each.name for each in SUITES)
-        raise ProblemsError([Problem(f"unknown suite {name!r}; known are {known}", key=key)])
+        known = [each.name for each in SUITES]
+        near = "".join(f"did you mean {each}? " for each in get_close_matches(name, known, 1))
+        hint = "repeat --suite for several; " if "," in name else near
+        raise ProblemsError([Problem(f"unknown suite {name!r}; {hint}known are {', '.join(known)}", key=key)])
     return kind

@@ -143,6 +143,13 @@ class CallSuite:
             turn = next_turn(turn, response, answered, texts)
         return partial(self.judge, sample, tuple(attempts))
 
+    def defect(self, sample: Sample) -> str | None:
+        """Why no answer to a sample can be scored."""
+        if "calls" not in sample.expected:
+            return "the sample does not say which calls are expected"
+        expected = read_calls(sample.expected["calls"])
+        return first_problem(expected) or (None if expected else self.NOTHING_EXPECTED)
+
     def judge(self, sample: Sample, attempts: Sequence[Attempt]) -> Score:
         """The score of the final attempts of all turns. One failed turn makes the whole sample undecided."""
         turns = [self.read(sample, one.response) for one in attempts if one.succeeded and one.response is not None]
@@ -152,10 +159,7 @@ class CallSuite:
         decision: Decision = "undecided" if failed else "called" if calls else turns[-1].decision
         anomalies = () if failed else tuple(dict.fromkeys(anomaly for turn in turns for anomaly in turn.anomalies))
         expected = read_calls(sample.expected.get("calls"))
-        defect = first_problem(expected) or (None if expected else self.NOTHING_EXPECTED)
-        if "calls" not in sample.expected:
-            defect = "the sample does not say which calls are expected"
-        if defect:
+        if defect := self.defect(sample):
             return Score(self.name, decision, (), dict.fromkeys(self.VALUES), {"error": defect}, anomalies)
         details = self.evaluate(expected, () if decision == "undecided" else calls)
         values = {name: details.get(name, 0) for name in self.VALUES}

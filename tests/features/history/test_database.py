@@ -105,7 +105,9 @@ def test_history_lists_runs_and_plots_metrics(tmp_path: Path, capsys: pytest.Cap
     assert "too few runs: simulated-model / slow / f1" in capsys.readouterr().out
     for wrong in (["--metric", "tfft"], ["--vendor", "slwo"], ["--model", "x"]):
         assert run_app(["history", "--history", file, *wrong]) == 2
-    assert run_app(["history", "--history", str(tmp_path / "none")]) == 0
+    assert run_app(["history", "--history", str(tmp_path / "no such file")]) == 2
+    (tmp_path / "empty").touch()
+    assert run_app(["history", "--history", str(tmp_path / "empty")]) == 0
     assert "The history is empty" in capsys.readouterr().err
 
 

@@ -174,6 +174,8 @@ def history_command(
     --metric plots a figure over the runs that asked the same, and shows whether a vendor got worse, which takes eight
     runs.
     """
+    if history is not None and not history.is_file():
+        raise ProblemsError([Problem(f"there is no file {history}", key="--history")])
     rows = database.read_history(history or database.default_history_file())
     if rows.empty:
         say("The history is empty. Every run adds itself to it, except with --history none.")
