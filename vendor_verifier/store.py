@@ -320,7 +320,7 @@ def run_named(path: Path | None = None) -> Path:
                 return near
     runs = [str(each) for each in _folders(path) or _folders(RUNS)]
     there = f"runs are {listed(runs)}" if runs else "there is no run here"
-    raise RunFolderError(f"{path} is not a run folder; {there}")
+    raise RunFolderError(f"{path} is not a run folder, nor the id of a run under {RUNS}/; give its folder ({there})")
 
 
 def _folders(runs: Path) -> list[Path]:

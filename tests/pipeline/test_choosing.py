@@ -40,6 +40,8 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
     (words,) = planned(filter_category=("no_call_irrelevant",)).plan.warnings
     assert "expects no tool call, so missed calls cannot be seen" in words
     assert planned(suites=("toolbench",)).plan.warnings == ()
+    own = planned(suites=("toolbench",), test_file_path=str(shipped("datasets/samples.jsonl")), limit=3)
+    assert any("toolbench cannot score 3 of 3 samples" in words for words in own.plan.warnings)
 
 
 @pytest.mark.parametrize(

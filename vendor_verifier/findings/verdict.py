@@ -189,7 +189,8 @@ def choice_of(
     elif not answered.intersection(status):
         first = next(iter(status))
         who = f"No vendor but the baseline {run.baseline}" if run.baseline in answered else "No vendor"
-        choice = Choice("nobody_answered", (), f"{who} answered. {first}: {verdicts[first].reason}")
+        which = first if len(status) == 1 else f"One of {len(status)}, {first}"
+        choice = Choice("nobody_answered", (), f"{who} answered. {which}: {verdicts[first].reason}")
     elif open_to:
         lacking = _lacking(verdicts[open_to[0]], reaches[open_to[0]])
         text = f"Nobody can be recommended yet{others}: {lacking[:1].lower()}{lacking[1:]}"

@@ -129,8 +129,9 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
     """Read one row."""
     request = row.get("request")
     if not isinstance(request, dict):
-        hint = "; this is a file of samples, pass it as the test file" if "messages" in row else ""
-        raise UnusableRequest(f"expected the request body as an object, read {kind_of(request)}{hint}", "request")
+        read = f"read {kind_of(request)}" if "request" in row else "the key is missing"
+        hint = "; this is a file of samples, give it as --test-file-path" if "messages" in row else ""
+        raise UnusableRequest(f"expected the request body as an object, {read}{hint}", "request")
     try:
         question = read_question(request)
     except UnusableRequest as reason:
@@ -236,9 +237,8 @@ def import_results(
         raise DataError([Problem(f"the baseline {baseline!r} is not one of the files: {', '.join(files)}")])
     read, problems = _read_files(files, paths)
     if problems and not skip_bad:
-        raise data_error(problems)
-    empty = [Problem("no usable row of results in this file", file.path) for file in read if not file.rows]
-    if empty:
+        raise data_error(list(dict.fromkeys(problems)))
+    if empty := [Problem("no usable row of results in this file", file.path) for file in read if not file.rows]:
         raise data_error([*empty, *problems])
     warnings = [f"left out: {problem}" for problem in problems]
     _number(read, samples)

@@ -109,6 +109,11 @@ def _questions(prepared: Prepared) -> Iterator[tuple[int, Turn]]:
                     answer = _SHORT_ANSWER
 
 
+def _answer_s(entry: Entry) -> float:
+    """The seconds that an answer of this vendor is taken to last."""
+    return 0.25 if entry.is_simulated else ANSWER_S
+
+
 def _entry(entry: Entry, plan: Plan, samples: int, questions: Sequence[tuple[int, Turn]]) -> EntryForecast:
     rounds = _rounds(plan, entry, samples)
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
@@ -132,7 +137,7 @@ def _entry(entry: Entry, plan: Plan, samples: int, questions: Sequence[tuple[int
         is_open=plan.load.is_open,
         input_tokens=inputs,
         output_tokens=outputs,
-        duration_s=max(_offered_s(plan, requests, concurrency), *paced_s, 0.0),
+        duration_s=max(_offered_s(plan, requests, concurrency, _answer_s(entry)), *paced_s, 0.0),
         price=price,
         cost_usd=None if price is None else cost_usd(Usage(inputs, output=outputs), price, requests),
     )
@@ -145,18 +150,18 @@ def _rounds(plan: Plan, entry: Entry, samples: int) -> float:
     records = foreseen_records(plan.load, plan.repeat_of(entry) * samples)
     if records is None:
         places = entry.concurrency or plan.request_concurrency
-        records = places * math.ceil((plan.load.duration_s or 0.0) / ANSWER_S)
+        records = places * math.ceil((plan.load.duration_s or 0.0) / _answer_s(entry))
     return (plan.load.warmup + records) / samples
 
 
-def _offered_s(plan: Plan, requests: int, concurrency: int) -> float:
+def _offered_s(plan: Plan, requests: int, concurrency: int, answer_s: float) -> float:
     """Seconds that the load shape takes: the stated time, or the time of the last request, and its answer."""
     load = plan.load
     if load.duration_s is not None:
-        return load.duration_s + ANSWER_S
+        return load.duration_s + answer_s
     if load.request_rate is not None:
-        return requests / load.request_rate + load.ramp_up_s / 2 + ANSWER_S
-    return math.ceil(requests / concurrency) * ANSWER_S
+        return requests / load.request_rate + load.ramp_up_s / 2 + answer_s
+    return math.ceil(requests / concurrency) * answer_s
 
 
 def _duration_s(plan: Plan, entries: Sequence[EntryForecast]) -> float:
@@ -179,7 +184,8 @@ def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     if load := StoredLoad.of(plan.load):
         yield f"load: {load}"
     is_paced = plan.load.is_timed and not plan.load.is_open
-    pace = f" (more, at more cost, if answers take less than {ANSWER_S:g} s)" if is_paced else ""
+    answer_s = max(map(_answer_s, plan.entries), default=ANSWER_S)
+    pace = f" (more, at more cost, if answers take less than {answer_s:g} s)" if is_paced else ""
     for entry, own in zip(plan.entries, foreseen.entries, strict=True):
         baseline = " (baseline)" if entry.is_baseline else ""
         key = f"key from {entry.key_name}" if entry.key_name else "no key"
@@ -210,7 +216,7 @@ def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         samples = counted(foreseen.compared, "sample")
         yield f"verdict: {samples} may be too few to recommend a vendor; it takes 125 to 250, more for more vendors"
     yield (
-        f"assumptions: {BYTES_PER_TOKEN:g} bytes a token; {ANSWER_TOKENS} tokens and {ANSWER_S:g} s an answer; "
+        f"assumptions: {BYTES_PER_TOKEN:g} bytes a token; {ANSWER_TOKENS} tokens and {answer_s:g} s an answer; "
         "no caching, no tool calls that lead to further requests"
     )
     yield "nothing was sent"

@@ -61,6 +61,8 @@ def import_run(
     """
     judged = score or ScoreRequest()
     check_score(judged, (TRIGGER,))
+    if missing := [path for paths in files.values() for path in paths if not path.exists()]:
+        raise data_error([Problem("there is no such file; check the path", path) for path in missing])
     folder = RunFolder(output_dir)
     run = f"import-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     asked = place_of(test_file) if test_file else None

@@ -35,6 +35,7 @@ _KEY = ["model", "label", "suite", "sample"]
 # Parts of a manifest that somebody chose.
 _CHOSEN = ("settings", "score", "redacted", "tool", "packages")
 _MOST_SETTINGS = 40
+_DIGESTS = {"asked": "other samples were asked", "sha256": "the file has another content"}
 
 
 class MetricChange(msgspec.Struct, frozen=True):
@@ -187,6 +188,8 @@ def _setting_changes(before: Manifest, after: Manifest) -> Iterator[SettingChang
     for one in (before, after):
         manifest = msgspec.to_builtins(one)
         chosen = {name: manifest[name] for name in _CHOSEN}
+        # What was typed, which the other settings hold in full.
+        chosen["settings"].pop("stated", None)
         chosen["entries"] = {
             entry.name: msgspec.to_builtins(entry) | {"account": None} for entry in one.entries if entry.name in common
         }
@@ -206,8 +209,8 @@ def comparison_lines(found: RunComparison) -> list[str]:
     counts += [f"not in the first run: {listed(found.added)}"] if found.added else []
     figures = [f"{n} {word}" for word in ORDER if (n := sum(change.verdict == word for change in found.changes))]
     counts += [f"figures: {', '.join(figures)}"] if figures else []
-    over = counted(found.common_samples, "common sample")
-    lines = [f"{found.after} against {found.before} over {over}: {'; '.join(counts) or 'nothing to compare'}"]
+    over = f" over {counted(found.common_samples, 'common sample')}" if found.changes else ""
+    lines = [f"{found.after} against {found.before}{over}: {'; '.join(counts) or 'nothing to compare'}"]
     keys = [(change.model, change.label) for change in found.changes]
     names = vendor_names([*keys, *((change.model, change.label) for change in found.verdicts)])
     lines += [f"  {change_line(change, names)}" for change in found.verdicts]
@@ -223,5 +226,9 @@ def comparison_lines(found: RunComparison) -> list[str]:
         lines.append(f"  {change.verdict}: {name}: {change.metric} {values} ({interval}; n {change.n})")
     lines += [f"  {what}: {listed(who)}" for what, who in others.items()]
     lines.append(f"settings that differ: {len(found.settings) or 'none'}")
-    lines += [f"  {one.where}: {one.before or '–'} → {one.after or '–'}" for one in found.settings[:_MOST_SETTINGS]]
+    for one in found.settings[:_MOST_SETTINGS]:
+        where, _, name = one.where.rpartition(".")
+        lines.append(f"  {one.where}: {one.before or '–'} → {one.after or '–'}")
+        if name in _DIGESTS and one.before and one.after:
+            lines[-1] = f"  {where}: {_DIGESTS[name]}"
     return lines
