@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from asking import CLIENTS, QUICK, Asked, OpenClient, ask
@@ -84,16 +86,29 @@ async def test_certificates(
 
 
 class PlainServer(FaultServer):
-    """Speaks no TLS."""
+    """Speaks no TLS, but ``words``."""
+
+    words = b""
 
     async def lets_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         await reader.read(100)
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.write(self.words)
         return False
 
 
-async def test_plain_http_behind_https(transport: OpenClient) -> None:
-    """A server that does not speak TLS is named so."""
+@pytest.mark.parametrize(("words", "kind"), [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "tls"), (b"", "connection_reset")])
+async def test_who_speaks_no_tls(transport: OpenClient, words: bytes, kind: str) -> None:
+    """A server that answers in plain HTTP is named so; one that hangs up may speak TLS on the next try."""
     async with PlainServer() as server:
+        server.words = words
         sent = await asked(transport, server.url().replace("http", "https"))
-    assert (sent.kind, sent.phase) == ("tls", "tls")
+    assert (sent.kind, sent.phase, should_retry(sent.attempt)) == (kind, "tls", kind != "tls")
+
+
+@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9"])
+async def test_what_this_machine_lacks_is_no_vendors(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file left: the failure is ours, and no proxy's either."""
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.setattr(socket, "socket", Mock(side_effect=OSError(errno.EMFILE, "none left")))
+    sent = await asked(CLIENTS["direct"], "http://192.0.2.1/v")
+    assert (sent.kind, "none left" in sent.message) == ("harness", True)

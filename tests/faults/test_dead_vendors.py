@@ -16,7 +16,7 @@ from made_values import replace
 from workbench import ONCE, Bench, free_port
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.records.plan import Entry, Price, RetryRules
+from vendor_verifier.records.plan import Entry, LoadShape, Price, RetryRules
 from vendor_verifier.records.record import Attempt, Failure, Response, Usage
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run import limits
@@ -45,6 +45,22 @@ async def test_a_vendor_that_is_down_is_stopped_and_the_rest_skipped(
     assert ran.kinds("b") == [None] * 60
     assert list(ran.end.stopped) == ["down"]
     assert ran.end.stopped["down"].startswith("not reached for 10 samples in a row; last: connect_refused")
+
+
+@pytest.mark.parametrize("load", [LoadShape(), LoadShape(request_rate=1000)], ids=["closed", "open"])
+async def test_a_vendor_that_only_asks_to_wait_is_stopped(
+    load: LoadShape, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for days; in an open loop, whose finding it is, every sample is asked."""
+    monkeypatch.setattr(limits, "REFUSED_AFTER_S", 0)
+    server.answer = lambda seen: GOOD if seen.number == 5 else say(whole({}, 500, retry_after_ms=1))
+    ran = await run([entry(server, "a", concurrency=1)], 40, retry=NO_RETRY, load=load)
+    kinds = Counter(ran.kinds("a"))
+    # One was answered, so that the count began anew.
+    most = 39 if load.is_open else 6 + DOWN_AFTER
+    assert min(most, 5 + DOWN_AFTER) <= kinds["http_5xx"] <= most
+    assert kinds["skipped"] == 39 - kinds["http_5xx"]
+    assert ("a" in ran.end.stopped) is not load.is_open
 
 
 async def test_a_rate_limited_account_gets_fewer_places_and_says_so(server: FaultServer) -> None:
@@ -104,6 +120,10 @@ async def test_costs_end_a_run(server: FaultServer, count: int) -> None:
     [
         (_attempt(usage=Usage(10, 20)), 30.0),
         (_attempt(usage=Usage(10, 20, cost_usd=0.5)), 0.5),
+        # More than the bytes of both and what a model may have thought in secret is no usage and no cost.
+        (_attempt(text="x" * 30, usage=Usage(2**52, 2**53)), 330.0 + 2 * 2**17),
+        (_attempt(text="x" * 30, usage=Usage(cost_usd=1e9)), 330.0 + 2 * 2**17),
+        (_attempt(text="x" * 30, usage=Usage(10, 2**17)), 10.0 + 2**17),
         (_attempt(text="x" * 30), 110.0),  # nobody said: 300 bytes asked, 30 answered, three to a token
         (_attempt(text="x" * 30, usage=Usage(10, None)), 110.0),
         (Attempt(1, failure=Failure("http_5xx", "headers", "no")), 0.0),

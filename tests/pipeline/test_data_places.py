@@ -9,7 +9,7 @@ import pytest
 from data_server import COMMIT, DataServer, digest_of, serving_data
 from workbench import Bench
 
-from vendor_verifier.errors import DataError
+from vendor_verifier.errors import DataError, UsageError
 from vendor_verifier.pipeline import places
 from vendor_verifier.pipeline.places import Place, place_of
 
@@ -88,6 +88,13 @@ def test_what_cannot_be_had_is_one_sentence(server: DataServer, tmp_path: Path, 
     assert words in told
     assert "canary" not in told
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://user:canary#canary@proxy.test:1")
+    with pytest.raises(UsageError, match="http_proxy names no proxy") as refusal:
+        place_of("http://127.0.0.1:9/rows.jsonl")
+    assert "canary" not in str(refusal.value)
 
 
 def test_a_download_is_bounded(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,7 @@ def answered(sent: int, output: int) -> Attempt:
     [
         (answered(50, 30), 80),
         (answered(900, 9000), 9900),
+        (answered(50, 2**53), 60_000),  # nobody's claim holds back more than a minute
         (Attempt(1, response=Response("x")), 100 + 500),
         (Attempt(1, failure=Failure("rate_limited", "headers", "no", 429)), 100),
     ],

@@ -18,7 +18,7 @@ FINAL_STATUS = (301, 307, 400, 401, 402, 403, 404, 405, 413, 418, 422)
 RETRIED_KINDS = {
     "dns", "connect", "connect_refused", "connection_reset", "protocol", "timeout_connect", "timeout_first_token",
     "timeout_idle", "truncated", "empty_response", "bad_payload",
-    "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx",
+    "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx", "proxy_failed",
 }  # fmt: skip
 
 

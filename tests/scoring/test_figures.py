@@ -70,7 +70,7 @@ def test_missing_rows(options: dict[str, Any], success: float, misses: int) -> N
     assert scored.complete == bool(options["complete"])
 
 
-@pytest.mark.parametrize("kind", ["harness", "untranslatable", "proxy", "tool_server"])
+@pytest.mark.parametrize("kind", ["harness", "untranslatable", "proxy", "proxy_failed", "tool_server"])
 def test_our_own_failures_are_charged_to_no_vendor(kind: str) -> None:
     """A failure of this program leaves success and F1 of the other records alone."""
     found = result(score([*everything(BASE), *everything(RIVAL)[:5], record(RIVAL, 5, bad(kind))]))

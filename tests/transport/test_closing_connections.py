@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,15 +86,16 @@ async def test_a_connection_that_was_closed_meanwhile_is_not_used() -> None:
 # --- what is lost is sent again, once
 
 
-def loses_the_second(seen: Seen) -> Script:
+def loses_the_second(seen: Seen, last_words: bytes = b"") -> Script:
     """Every connection answers once, and is closed on its second request."""
-    return say(ANSWER) if seen.turn == 1 else Script()
+    return say(ANSWER) if seen.turn == 1 else say(last_words, end="close")
 
 
 @CARRIED
-async def test_a_request_lost_on_a_kept_connection_is_resent(how: dict[str, str]) -> None:
-    """The second request meets a connection that closes unanswered: one attempt, marked, which is not a retry."""
-    with answering(loses_the_second) as server:
+@pytest.mark.parametrize("last_words", [b"", whole({}, 408, connection="close")], ids=["nothing", "408"])
+async def test_a_request_lost_on_a_kept_connection_is_resent(how: dict[str, str], last_words: bytes) -> None:
+    """The second request meets a connection that closes, or says 408 as it does: one attempt, marked, no retry."""
+    with answering(partial(loses_the_second, last_words=last_words)) as server:
         ran = await sent_to(server, 2, **how)
     assert [attempt.resent for attempt in attempts(ran)] == [False, True]
     assert ran.kinds("v") == [None, None]

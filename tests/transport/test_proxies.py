@@ -15,7 +15,9 @@ from workbench import free_port
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history import check
 from vendor_verifier.features.history.check import CheckResult
-from vendor_verifier.transport.proxies import proxy_for, require_proxies
+from vendor_verifier.run.conversation import should_retry
+from vendor_verifier.transport.client import require_network
+from vendor_verifier.transport.proxies import proxy_for
 
 
 class ProxyServer(FaultServer):
@@ -64,8 +66,8 @@ class SocksServer(ProxyServer):
         *_, length = await reader.readexactly(5)
         self.asked.append((await reader.readexactly(length)).decode())
         await reader.readexactly(2)
-        writer.write(bytes([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
-        return True
+        writer.write(bytes([5, self.refusal or 0, 0, 1, 0, 0, 0, 0, 0, 0]))
+        return self.refusal is None
 
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -124,13 +126,17 @@ def test_exemptions_of_every_usual_form(
 
 
 def test_a_proxy_that_cannot_be_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unknown kind or no address: the variable is named."""
-    for stated in ("ftp://proxy.test", "https://proxy.test:3128", "http://proxy.test:none"):
+    """An unknown kind or no address: the variable is named. So is that of certificates, where they are needed."""
+    for stated in ("ftp://proxy.test", "https://proxy.test:3128", "http://proxy.test:none", "http://[::1:canary@h:1"):
         monkeypatch.setenv("all_proxy", stated)
         with pytest.raises(UsageError, match="all_proxy"):
-            require_proxies(["https://api.test"])
+            require_network(["https://api.test"])
     monkeypatch.setenv("all_proxy", "socks5://u:canary@proxy.test:1080")
-    require_proxies(["https://api.test"])
+    require_network(["https://api.test"])
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    require_network(["http://api.test"])
+    with pytest.raises(UsageError, match="SSL_CERT_FILE cannot be used"):
+        require_network(["https://api.test"])
 
 
 @pytest.mark.anyio
@@ -152,11 +158,12 @@ async def test_a_proxy_with_a_login_accepts_the_right_password(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize("refusal", [403, 407, 502, "gone", "silent"])
+@pytest.mark.parametrize("refusal", [403, 407, 502, 503, "gone", "silent"])
 async def test_a_proxy_that_does_not_let_us_through_is_nobodys_failure(
     refusal: int | str, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it refuses with, and where nobody listens or answers: the variable is named."""
+    """Whatever it refuses with, and where nobody listens or answers: the variable is named. What the host behind it may
+    have caused is worth another try."""
     status = refusal if isinstance(refusal, int) else None
     limits = replace(QUICK, connect_s=0.1) if refusal == "silent" else QUICK
     async with ProxyServer(status) as proxy:
@@ -164,9 +171,20 @@ async def test_a_proxy_that_does_not_let_us_through_is_nobodys_failure(
             ports = {"gone": free_port(), "silent": silent.getsockname()[1]}
             monkeypatch.setenv("ALL_PROXY", f"http://127.0.0.1:{ports.get(str(refusal), proxy.port)}")
             asked = await ask(f"{scheme}://vendor.invalid/v", limits=limits)
-    assert (asked.kind, asked.phase) == ("proxy", "connect")
+    is_final = refusal in (403, 407, "gone")
+    assert (asked.kind, asked.phase) == ("proxy" if is_final else "proxy_failed", "connect")
+    assert should_retry(asked.attempt) is not is_final
     assert "all_proxy" in asked.message
     assert status is None or str(status) in asked.message
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("code", "kind"), [(2, "proxy"), (4, "proxy_failed"), (5, "proxy_failed")])
+async def test_what_a_socks_proxy_says(code: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forbidden by its rules, host unreachable, refused by the host: only the first is its last word."""
+    async with SocksServer(code) as proxy:
+        monkeypatch.setenv("ALL_PROXY", proxy.address())
+        assert (await ask("http://vendor.invalid/v")).kind == kind
 
 
 @pytest.mark.anyio

@@ -30,7 +30,7 @@ from vendor_verifier.run.conversation import Emit
 from vendor_verifier.run.event_loop import run_to_end
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.queue import Job, Opened, Part, Target, WorkQueue
-from vendor_verifier.transport.proxies import require_proxies
+from vendor_verifier.transport.client import require_network
 from vendor_verifier.wire.base import Wire
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ def send(
     ``tools`` runs the real tools that models call. ``security`` are certificates for the workers.
 
     Raises:
-        UsageError: the workers, or the proxies of this process, cannot be used.
+        UsageError: the workers, or the proxies or certificates of this process, cannot be used.
         StorageError: a record could not be kept.
         ClusterError: the workers went away; its ``executor`` describes the session until then.
     """
     if plan.workers == 1:
-        require_proxies(entry.endpoint.base_url for entry in plan.entries)
+        require_network([entry.endpoint.base_url for entry in plan.entries])
         here = partial(run_local, plan, queue, run, emit, prepared.scrubber, tools)
         return run_to_end(here), Executor("local")
     from vendor_verifier.run.dask import DaskRun, cluster_of
@@ -109,7 +109,7 @@ def open_job(job: Job) -> Opened:
     """The job with this machine's plugins and keys.
 
     Raises:
-        UsageError: a variable, a plugin folder or a tokenizer is missing here, or a proxy cannot be used.
+        UsageError: a variable, a plugin folder or a tokenizer is missing; a proxy or certificate file cannot be used.
     """
     environment = read_environment()
     # The env file is read where this machine has the one that the coordinator read.
@@ -121,7 +121,7 @@ def open_job(job: Job) -> Opened:
     for folder in job.vendor_paths:
         if not Path(folder).is_dir():
             raise UsageError(f"the plugin folder {folder} is not there; copy it to the same place")
-    require_proxies(entry.endpoint.base_url for entry in job.plan.entries)
+    require_network([entry.endpoint.base_url for entry in job.plan.entries])
     values = {name: variables.values.get(name) or "" for name in names}
     plan = structs.replace(job.plan, entries=tuple(_with_secrets(entry, values) for entry in job.plan.entries))
     filled = {entry.endpoint.headers[name] for entry in plan.entries for name in entry.header_templates}

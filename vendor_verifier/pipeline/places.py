@@ -49,11 +49,17 @@ def place_of(where: str | PathLike[str], *, whole: bool = False) -> Place:
 
     Raises:
         DataError: it cannot be had.
+        UsageError: a proxy or certificate file that the environment names cannot be used.
         StorageError: the disk refused it.
     """
     text = fspath(where)
     if "://" not in text:
         return Place(Path(where))
+    # Slow to load, and only for downloads.
+    from vendor_verifier.transport.client import require_network
+
+    # Every client reads the variables of both.
+    require_network(["http://host.invalid", "https://host.invalid"])
     if text.startswith(("https://", "http://")):
         return _from_url(text)
     path, at, revision = text.removeprefix(HUB).partition("@")
@@ -147,9 +153,9 @@ def _download(url: str, shown: str, target: Path) -> None:
                 if size > MAX_DOWNLOAD_BYTES or time.monotonic() > deadline:
                     words = f"expected at most {MAX_DOWNLOAD_BYTES} bytes within {_MOST_S:g} s, {_INSTEAD}"
                     raise _refused(shown, words)
-    except (httpx2.HTTPError, ValueError) as error:
-        # ValueError: a proxy variable that no client understands.
-        reason = str(error) or type(error).__name__
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        # Others than HTTPError are about a proxy variable, and quote its password.
+        reason = (isinstance(error, httpx2.HTTPError) and str(error)) or type(error).__name__
         raise _refused(shown, f"cannot be read ({reason}); check the connection and the address, {_INSTEAD}") from None
 
 

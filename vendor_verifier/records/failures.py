@@ -29,9 +29,9 @@ class Kind(msgspec.Struct, frozen=True):
     """One kind of failure.
 
     ``phase`` is where it usually happens, ``charge`` who answers for it, ``statuses`` the HTTP statuses that mean it.
-    ``pauses`` holds back the account, ``stops`` ends the entry. ``hopeless``: another question would get the same.
-    ``declines``: this request is refused. ``maybe_billed``: the vendor may have worked. ``no_answer``: a 2xx with
-    something else. ``after_end``: it cannot spoil an answer that was whole.
+    ``pauses`` holds back the account, ``stops`` ends the entry. ``declines``: this request is refused.
+    ``maybe_billed``: the vendor may have worked. ``no_answer``: a 2xx with something else. ``after_end``: it cannot
+    spoil an answer that was whole.
     """
 
     name: FailureKind
@@ -43,7 +43,6 @@ class Kind(msgspec.Struct, frozen=True):
     statuses: tuple[int, ...] = ()
     pauses: bool = False
     stops: bool = False
-    hopeless: bool = False
     declines: bool = False
     maybe_billed: bool = False
     no_answer: bool = False
@@ -51,29 +50,29 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 _ROWS = (
-    Kind("dns", "dns", retried="always", charge="network", hopeless=True,
+    Kind("dns", "dns", retried="always", charge="network",
         cause="The host name could not be resolved.",
         remedy="Check the address and this machine's name servers."),
-    Kind("connect_refused", "connect", retried="always", charge="door", hopeless=True,
+    Kind("connect_refused", "connect", retried="always", charge="door",
         cause="Nothing listens at this address.",
         remedy="Check host and port; the vendor may be down."),
     Kind("connection_reset", "headers", retried="always", charge="door", maybe_billed=True,
         cause="The connection was closed before the answer. On a reused connection this counts only if it happened "
               "again on a new one.",
         remedy="Lower the concurrency; if that does not help, report it to the vendor."),
-    Kind("connect", "connect", retried="always", charge="network", hopeless=True,
+    Kind("connect", "connect", retried="always", charge="network",
         cause="Connecting failed in another way.",
         remedy="Read the message; check the routes and firewalls of this machine."),
-    Kind("tls", "tls", charge="door", hopeless=True,
+    Kind("tls", "tls", charge="door",
         cause="No trusted TLS connection could be made.",
         remedy="Check the address, or name the host's certificate authority in SSL_CERT_FILE."),
     Kind("protocol", "headers", retried="always",
         cause="The answer is not valid HTTP.",
         remedy="Check that the address is an API; if it is, report it to the vendor."),
-    Kind("redirect", "headers", hopeless=True,
+    Kind("redirect", "headers",
         cause="The vendor redirected the request. Redirects are not followed, because the key would go with them.",
         remedy="Put the new address into the config, if you trust it."),
-    Kind("timeout_connect", "connect", retried="always", charge="network", hopeless=True,
+    Kind("timeout_connect", "connect", retried="always", charge="network",
         cause="No connection was made within `run.connect_timeout`.",
         remedy="Check the network; raise the limit for a distant host."),
     Kind("timeout_first_token", "first_token", retried="always", maybe_billed=True,
@@ -85,13 +84,13 @@ _ROWS = (
     Kind("timeout_total", "stream", maybe_billed=True, after_end=True,
         cause="The attempt took longer than `--timeout`.",
         remedy="Raise the limit, or ask for shorter answers."),
-    Kind("auth", "headers", charge="account", statuses=(401, 403), stops=True, hopeless=True,
+    Kind("auth", "headers", charge="account", statuses=(401, 403), stops=True,
         cause="401, 403, or a 400 that says so: the key is missing, wrong or not allowed.",
         remedy="Check the key and its permissions. A 401 stops the vendor, a 403 does not."),
     Kind("moderation", "headers", maybe_billed=True,
         cause="Moderation refused the prompt or blocked the answer (Gemini's `blockReason`, `SAFETY`, …).",
         remedy="Look at the sample; leave it out if it is not a fair question."),
-    Kind("no_credit", "headers", charge="account", statuses=(402,), stops=True, hopeless=True,
+    Kind("no_credit", "headers", charge="account", statuses=(402,), stops=True,
         cause="402, or a 400, 403, 412 or 429 that says so: the account has no credit.",
         remedy="Top up the account, then continue with `--incremental`."),
     Kind("bad_request", "headers", charge="question", statuses=(400,), declines=True,
@@ -151,15 +150,17 @@ _ROWS = (
     Kind("skipped", "plan", charge="unasked", stops=True,
         cause="The request was not sent, because the vendor had been stopped earlier or the run had ended.",
         remedy="Fix what stopped the vendor, then continue with `--incremental`."),
-    Kind("harness", "send", charge="us", hopeless=True,
+    Kind("harness", "send", charge="us",
         cause="This program could not send the request or read the answer.",
         remedy="Read the message: the cause is a vendor plugin, an address, or a bug of this program."),
     Kind("tool_server", "send", charge="us",
         cause="The MCP server did not start, hung or died.",
         remedy="Fix the server, then continue with `--incremental`."),
-    Kind("proxy", "connect", charge="us", stops=True, hopeless=True,
-        cause="The proxy set in the environment did not connect (refused, wrong password, not there). The vendor "
-              "never got the request.",
+    Kind("proxy_failed", "connect", retried="always", charge="us",
+        cause="The proxy set in the environment made no connection, because of itself or of the host behind it.",
+        remedy="Try again later; if it persists, ask those who run the proxy."),
+    Kind("proxy", "connect", charge="us", stops=True,
+        cause="The proxy set in the environment refused us or is not there. The vendor never got the request.",
         remedy="Fix or unset the variable that the message names."),
 )  # fmt: skip
 

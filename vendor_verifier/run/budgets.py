@@ -24,6 +24,8 @@ _BYTES_PER_TOKEN = 4
 _FIRST_ANSWER = 1024
 # A cost limit must err on the side of stopping early: usual text has more bytes a token.
 _BYTES_PER_PAID_TOKEN = 3
+# What a vendor may add to a prompt or think in secret, which nobody can count: more than any model gives at once.
+_MOST_HIDDEN_TOKENS = 2**17
 
 
 class Ask(msgspec.Struct):
@@ -49,9 +51,11 @@ class Bucket:
 
     No window of 60 s holds more than the budget and one request. A request's tokens are estimated (a token for every
     four bytes of its body, and the longest answer so far or its own limit), until :meth:`settle`.
+    None counts for more than the budget, whatever a vendor claims.
     """
 
     def __init__(self, per_minute: float, *, tokens: bool = False) -> None:
+        self._per_minute = per_minute
         self._interval_s = (MINUTE_S + WAY_S + CATCH_UP_S) / per_minute
         # The moment at which the bucket is empty.
         self._next = -math.inf
@@ -68,7 +72,8 @@ class Bucket:
         if self._counts_tokens:
             # Stated limits are often far above what answers need: held to them, requests would go one at a time.
             known = [each for each in (ask.most_tokens, self._longest) if each is not None]
-            units = ask.charged = math.ceil(ask.size / _BYTES_PER_TOKEN) + min(known, default=_FIRST_ANSWER)
+            units = math.ceil(ask.size / _BYTES_PER_TOKEN) + min(known, default=_FIRST_ANSWER)
+            units = ask.charged = min(units, self._per_minute)
         self._next = max(now, self._next) + units * self._interval_s
 
     def settle(self, ask: Ask, attempt: Attempt) -> None:
@@ -79,8 +84,8 @@ class Bucket:
         if attempt.response is None:
             used = min(used, math.ceil(ask.size / _BYTES_PER_TOKEN))
         elif attempt.response.usage is not None and attempt.response.usage.total is not None:
-            used = attempt.response.usage.total
-            self._longest = max(self._longest or 0, attempt.response.usage.output or 0)
+            used = min(attempt.response.usage.total, self._per_minute)
+            self._longest = max(self._longest or 0, min(attempt.response.usage.output or 0, _MOST_HIDDEN_TOKENS))
         self._next += (used - ask.charged) * self._interval_s
 
 
@@ -103,14 +108,21 @@ class Spending:
         return is_open
 
     def pay(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
-        """Add what one attempt cost: as reported, else by price and tokens, else by price and length.
+        """Add what one attempt cost: as reported, else by price and tokens, else by price and length; with a
+        price never more than the bytes and hidden tokens of one answer can.
 
         A sending that is to be sent again costs its prompt: the vendor may have read it before closing.
         """
         response, price = attempt.response, entry.price
         usage = response.usage if response is not None else None
+        characters = 0
+        if response is not None:
+            characters = len(response.text) + len(response.reasoning)
+            characters += sum(len(call.arguments) for call in response.tool_calls)
+        hidden = _MOST_HIDDEN_TOKENS
+        most = price and cost_usd(Usage(sent_bytes + hidden, characters + hidden), price)
         if usage is not None and usage.cost_usd is not None:
-            self.cost_usd += usage.cost_usd
+            self.cost_usd += min(usage.cost_usd, most or usage.cost_usd)
             return
         # No vendor charges for a request that was refused or never answered.
         is_free = response is None and attempt.failure is not None and not attempt.resent
@@ -118,13 +130,9 @@ class Spending:
             return
         cost = cost_usd(usage, price) if usage is not None else None
         if cost is None:
-            characters = 0
-            if response is not None:
-                characters = len(response.text) + len(response.reasoning)
-                characters += sum(len(call.arguments) for call in response.tool_calls)
             usage = Usage(sent_bytes // _BYTES_PER_PAID_TOKEN, characters // _BYTES_PER_PAID_TOKEN)
             cost = cost_usd(usage, price)
-        self.cost_usd += cost or 0.0
+        self.cost_usd += min(cost or 0.0, most or 0.0)
 
     @property
     def is_used_up(self) -> bool:

@@ -213,7 +213,7 @@ class Conversation:
             """The wait; failures of the whole account hold back all of it, also after the last try."""
             seconds, failure = wait_after(attempts, self.retry, self.rng), attempts[-1].failure
             if failure is not None and (failure.rules.pauses or failure.retry_after_s is not None):
-                self.limiter.pause(entry, seconds)
+                self.limiter.pause(entry, seconds, failure)
             return seconds
 
         retrying = tenacity.AsyncRetrying(

@@ -21,9 +21,8 @@ from typing import Literal
 
 import anyio
 
-from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.plan import Entry
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Failure
 from vendor_verifier.run.budgets import Ask, Bucket, Spending
 
 _LOOKED_AT = 24
@@ -33,6 +32,8 @@ _GOOD_PER_PLACE = 10
 # A vendor counts as down when this many samples in a row, each after all its tries, were lost over these seconds. Many
 # samples wait for their tries together, so that without the time a restart of a few seconds would end it.
 DOWN_AFTER, DOWN_AFTER_S = 10, 30.0
+# An account that only refuses and asks us to wait, as many times over these seconds, is not waited for any longer.
+REFUSED_AFTER_S = 600.0
 
 # granted: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.
 Permit = Literal["granted", "stopped", "closed"]
@@ -78,8 +79,8 @@ class Account:
     def __init__(self, places: int, entries: Sequence[Entry]) -> None:
         self.names = [(entry.model, entry.label) for entry in entries]
         self.backoff = Backoff(places)
-        # Times on the loop's clock. The first of those in a row was lost at ``lost_since``; 0.0: never paused.
-        self.lost_in_a_row, self.lost_since = 0, 0.0
+        # Failures of a sort in a row: how many, and since when. Times on the loop's clock; 0.0: never paused.
+        self.failed: dict[str, tuple[int, float]] = {}
         self.paused_until = 0.0
         requests = [each.requests_per_minute for each in entries if each.requests_per_minute is not None]
         tokens = [each.tokens_per_minute for each in entries if each.tokens_per_minute is not None]
@@ -210,11 +211,12 @@ class Limiter:
         with anyio.move_on_after(seconds):
             await self._over[entry.model, entry.label].wait()
 
-    def pause(self, entry: Entry, seconds: float) -> None:
-        """Pause this entry's account for that long."""
+    def pause(self, entry: Entry, seconds: float, failure: Failure) -> None:
+        """Pause this entry's account for that long because of ``failure``."""
         account = self.accounts[entry.account]
         if self._gives_way:
             account.paused_until = max(account.paused_until, anyio.current_time() + seconds)
+            self._count(entry, failure, "refused {} requests in a row", REFUSED_AFTER_S)
 
     def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         """Take one attempt's outcome; ``ask`` is the one that its permit was given to."""
@@ -224,6 +226,8 @@ class Limiter:
             # An overloaded host says less about how much we send than a limit of our rate.
             is_limited = attempt.failure is not None and attempt.failure.rules.charge == "rate_limit"
             account.backoff.attempt_ended(is_limited=is_limited)
+            if attempt.failure is None or attempt.failure.rules.retried == "never":
+                account.failed.clear()
         self._spending.pay(entry, attempt, ask.size)
         if self._spending.is_used_up:
             # Samples that wait for another try do not delay the end.
@@ -231,17 +235,11 @@ class Limiter:
 
     def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
         """Take a turn's outcome after all its tries."""
-        account, failure = self.accounts[entry.account], attempt.failure
-        if failure is None or KINDS[failure.kind].charge not in ("network", "door"):
-            account.lost_in_a_row = 0
-            return
-        now = anyio.current_time()
-        account.lost_since = account.lost_since if account.lost_in_a_row else now
-        account.lost_in_a_row += 1
-        if account.lost_in_a_row >= DOWN_AFTER and now - account.lost_since >= DOWN_AFTER_S:
-            lost = account.lost_in_a_row
-            words = f"not reached for {lost} samples in a row; last: {failure.kind}: {failure.message}"
-            self._stop_account(entry.account, words)
+        failure, words = attempt.failure, "not reached for {} samples in a row"
+        if failure is None or (failure.kind != "proxy_failed" and failure.rules.charge not in ("network", "door")):
+            self.accounts[entry.account].failed.pop(words, None)
+        else:
+            self._count(entry, failure, words, DOWN_AFTER_S)
 
     def stop(self, entry: Entry, reason: str) -> None:
         """Send nothing more to this entry; others on its account go on, if any is left."""
@@ -267,6 +265,14 @@ class Limiter:
             self.close()
             return "closed"
         return "granted"
+
+    def _count(self, entry: Entry, failure: Failure, words: str, seconds: float) -> None:
+        """Count one more failure of this sort; ``DOWN_AFTER`` in a row over ``seconds`` stop the account."""
+        failed, now = self.accounts[entry.account].failed, anyio.current_time()
+        count, since = failed.get(words, (0, now))
+        failed[words] = count + 1, since
+        if count + 1 >= DOWN_AFTER and now - since >= seconds:
+            self._stop_account(entry.account, f"{words.format(count + 1)}; last: {failure.kind}: {failure.message}")
 
     def _stop_account(self, account: str, reason: str) -> None:
         self.stopped.setdefault(account, reason)

@@ -7,23 +7,23 @@ exchange is a :class:`Failure` in it. Origins behind a proxy (``HTTP_PROXY`` and
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import ssl
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from itertools import chain
 from typing import Any
 
 from vendor_verifier import __version__
+from vendor_verifier.errors import UsageError
 from vendor_verifier.records.plan import ClientName, Limits
 from vendor_verifier.records.record import Exchange, Failure
 from vendor_verifier.transport.connection import HttpConnection, Origin, request_head
 from vendor_verifier.transport.exchange import ActiveExchange, Client, Sending
-from vendor_verifier.transport.proxies import Proxy, proxy_for
+from vendor_verifier.transport.proxies import Proxy, proxy_for, require_proxies
 
 _KEEP_ALIVE_NS = 30 * 10**9
 _HEADERS = {
@@ -59,7 +59,7 @@ class FastTransport:
         attempt = ActiveExchange(self._limits, sending)
         try:
             origin, head, proxy = self._head(request.method, request.url, tuple(request.headers.items()))
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             attempt.failure = Failure.of("harness", f"the request cannot be sent: {error}")
             return attempt.exchange()
         kept = None if sending.fresh else self._take(origin)
@@ -91,9 +91,8 @@ class FastTransport:
         """
         origin, head = request_head(url, dict(headers), _HEADERS, method)
         if origin.scheme == "https":
-            # TLS settings are read before the first handshake is timed; that tells what is wrong with them.
-            with contextlib.suppress(OSError):
-                self._context()
+            # TLS settings are read before the first handshake is timed.
+            self._context()
         return origin, head, proxy_for(url)
 
 
@@ -104,6 +103,21 @@ def _tls_context() -> ssl.SSLContext:
     context = httpx2.create_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+def require_network(addresses: Sequence[str]) -> None:
+    """Check that the proxies and the certificates for ``addresses`` can be used, before anything is sent.
+
+    Raises:
+        UsageError: with the variable of the environment that is wrong.
+    """
+    require_proxies(addresses)
+    try:
+        if any(address.lower().startswith("https:") for address in addresses):
+            _tls_context()
+    except OSError as error:
+        words = f"SSL_CERT_FILE cannot be used ({error.strerror or error})"
+        raise UsageError(f"{words}; name a file of certificates (PEM), or unset it") from None
 
 
 def open_client(name: ClientName, limits: Limits, wires: Iterable[str]) -> AbstractAsyncContextManager[Client]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 import ssl
 import time
@@ -58,22 +59,28 @@ def ensure_descriptors(connections: int) -> None:
     )
 
 
-class TlsFailed(OSError):
-    """Raised when the TCP connection stood and the handshake failed; the cause has the reason."""
+# This process, or its machine, has no file, port or memory left.
+OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+# HTTP's refusals, and the one of SOCKS by its rules.
+_REFUSALS = frozenset({401, 403, 407, 2})
 
 
-class ProxyRefused(OSError):
-    """Raised when a proxy is not there or does not let us through; the message has the reason and no password."""
+class ProxyFailed(OSError):
+    """Raised when a proxy, or the host behind it, makes no connection; the message has the reason and no password."""
+
+
+class ProxyRefused(ProxyFailed):
+    """Raised when a proxy is not there or refuses us, which no other try changes."""
 
 
 async def connect_through(proxy: Proxy, origin: Origin) -> socket.socket:
     """A connection to ``origin`` through an HTTP (``CONNECT``) or SOCKS proxy, which looks the name up.
 
     Raises:
-        ProxyRefused: it is not there, or does not let us through.
+        ProxyFailed, ProxyRefused: there is no connection.
     """
     # Slow to load, and hardly ever needed.
-    from python_socks import ProxyError
+    from python_socks import ProxyConnectionError, ProxyError
     from python_socks.async_.asyncio import Proxy as Tunnel
 
     try:
@@ -81,10 +88,13 @@ async def connect_through(proxy: Proxy, origin: Origin) -> socket.socket:
         # The caller's time limit holds; the library's own would be shorter.
         return await tunnel.connect(origin.host, origin.port, timeout=3600)
     except (ProxyError, OSError, ValueError) as error:
-        words = str(error) or type(error).__name__
-        if getattr(error, "error_code", None) == 407 or "authentication" in words.lower():
-            words += f"; check the user name and password in {proxy.variable}"
-        raise ProxyRefused(words) from error
+        if getattr(error, "errno", None) in OURS:
+            raise
+        words, code = str(error) or type(error).__name__, getattr(error, "error_code", None)
+        if code == 407 or "authentication" in words.lower():
+            raise ProxyRefused(f"{words}; check the user name and password in {proxy.variable}") from error
+        is_final = code in _REFUSALS or isinstance(error, (ProxyConnectionError, ValueError))
+        raise (ProxyRefused if is_final else ProxyFailed)(words) from error
 
 
 async def connect(
@@ -95,7 +105,7 @@ async def connect(
     Returns also the times of its parts: ``dns_ns``, None for an IP address; ``tcp_ns``; ``tls_ns``, None without TLS.
 
     Raises:
-        TlsFailed: the handshake failed.
+        ssl.SSLError, ConnectionResetError: the handshake failed, or the connection ended in it.
         OSError: no address (``socket.gaierror``), or none that answers.
     """
     dns_ns, begun_ns, stream = None, time.perf_counter_ns(), tunnel
@@ -116,8 +126,8 @@ async def connect(
         _, connection = await loop.create_connection(HttpConnection, sock=stream, ssl=tls, server_hostname=name)
     except BaseException as error:
         stream.close()
-        if is_tls and isinstance(error, (OSError, EOFError)):
-            raise TlsFailed(str(error) or "the server hung up in the TLS handshake") from error
+        if is_tls and isinstance(error, (ConnectionError, EOFError, ssl.SSLEOFError)):
+            raise ConnectionResetError("the server closed the connection in the TLS handshake") from error
         raise
     return connection, took_ns | {"tls_ns": time.perf_counter_ns() - connected_ns if is_tls else None}
 

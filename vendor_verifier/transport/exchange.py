@@ -21,7 +21,7 @@ import msgspec
 from vendor_verifier.records.plan import Limits
 from vendor_verifier.records.record import Exchange, Failure, FailureKind, Phase
 from vendor_verifier.records.request import HttpRequest
-from vendor_verifier.transport.connect import ProxyRefused, TlsFailed, connect, connect_through
+from vendor_verifier.transport.connect import OURS, ProxyFailed, ProxyRefused, connect, connect_through
 from vendor_verifier.transport.connection import HttpConnection, Origin
 from vendor_verifier.transport.proxies import Proxy
 from vendor_verifier.wire.answer import Answer
@@ -161,23 +161,28 @@ class ActiveExchange:
             async with asyncio.timeout(limit_s):
                 tunnel = None if proxy is None else await connect_through(proxy, origin)
                 connection, took_ns = await connect(origin, context, tunnel)
-        except (ProxyRefused, TimeoutError) as error:
+        except (ProxyFailed, TimeoutError) as error:
             words = str(error) or f"not connected within {limit_s:g} s"
             kind: FailureKind = "timeout_total" if self._total_s < self._limits.connect_s else "timeout_connect"
             if proxy is not None and tunnel is None:
                 # Not the vendor's failure: it has not received the request.
                 shown = f"the proxy {proxy.shown} (from {proxy.variable})"
-                kind, words = "proxy", f"{shown} refuses to connect to {origin.host}: {words}"
+                kind = "proxy" if isinstance(error, ProxyRefused) else "proxy_failed"
+                words = f"{shown} made no connection to {origin.host}: {words}"
             self.failure = Failure.of(kind, words, phase="connect")
         except OSError as error:
             words = str(error) or type(error).__name__
             kind = "connect_refused" if isinstance(error, ConnectionRefusedError) else "connect"
             if isinstance(error, socket.gaierror):
                 kind = "dns"
-            elif isinstance(error, (TlsFailed, ssl.SSLError)):
+            elif isinstance(error, ssl.SSLError):
                 remedy = "check the address, or trust the host's authority with SSL_CERT_FILE=<file.pem>"
                 kind, words = "tls", f"{words[:300]}; {remedy}"
-            self.failure = Failure.of(kind, words)
+            elif isinstance(error, ConnectionResetError):
+                kind = "connection_reset"
+            elif error.errno in OURS:
+                kind = "harness"
+            self.failure = Failure.of(kind, words, phase="tls" if kind == "connection_reset" else None)
         else:
             connection.round_trip_ns = took_ns["tcp_ns"] or 0
             self._connect_times = {"connect_ns": time.perf_counter_ns() - self._begun_ns, **took_ns}
@@ -188,6 +193,8 @@ class ActiveExchange:
         """Send ``data`` over ``connection`` and wait for the end of the answer."""
         self._connection = connection
         self._is_reused = is_reused
+        # An end of a kept connection that crossed the request on its way came no later than this.
+        self._moment_ns = max(MOMENT_NS, 2 * connection.round_trip_ns) if is_reused else -1
         self._zero_ns = self._progress_ns = self._look_ns = time.perf_counter_ns()
         connection.send(data, self)
         self._watch_limits()
@@ -256,6 +263,9 @@ class ActiveExchange:
 
     def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
         self._has_surplus = has_surplus
+        # Some servers say 408 to an idle connection as they end it.
+        if self._status == 408 and self._headers.get("connection", "").lower() == "close":
+            self.is_lost = at_ns - self._zero_ns <= self._moment_ns
         self._finish(at_ns)
 
     def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
@@ -267,11 +277,8 @@ class ActiveExchange:
         else:
             kinds: Mapping[str, FailureKind] = {"protocol": "protocol", "excess": "limit_exceeded"}
             self.failure = Failure.of(kinds.get(why, "connection_reset"), words, phase="headers")
-            connection = self._connection
-            if why == "closed" and self._is_reused and connection is not None and not connection.answered_ns:
-                # An end that crossed the request on its way came no later than this.
-                moment_ns = max(MOMENT_NS, 2 * connection.round_trip_ns)
-                self.is_lost = at_ns - self._zero_ns <= moment_ns
+            if why == "closed" and self._connection is not None and not self._connection.answered_ns:
+                self.is_lost = at_ns - self._zero_ns <= self._moment_ns
         self._finish(at_ns)
 
     def _leave(self, at_ns: int, error: Exception | None = None) -> None:

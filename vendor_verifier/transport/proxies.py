@@ -69,8 +69,8 @@ def require_proxies(addresses: Iterable[str]) -> None:
         UsageError: a proxy's address is none, or its kind is unknown.
     """
     for proxy in filter(None, map(proxy_for, addresses)):
-        parts = urlsplit(proxy.url)
         try:
+            parts = urlsplit(proxy.url)
             is_usable = parts.scheme in _KINDS and parts.hostname and parts.port
         except ValueError:
             is_usable = False
