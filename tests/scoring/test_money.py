@@ -84,9 +84,12 @@ def test_what_cannot_be_priced_is_counted() -> None:
         record(RIVAL, 0, ok(usage=None)), record(RIVAL, 1, bad("timeout_total", None)), record(RIVAL, 2, twice)
     )
     assert (found.unpriced, found.total_usd) == (3, pytest.approx(0.002))
-    assert (found.per_1000_requests_usd, found.per_valid_call_usd) == (pytest.approx(1.0), pytest.approx(0.002))
+    # Half of the answers are no measure of the others; one in five is left out.
+    assert (found.per_1000_requests_usd, found.per_valid_call_usd, found.wasted_usd) == (None, None, None)
+    most = spent(*(record(RIVAL, at, priced() if at else ok(usage=None)) for at in range(5)))
+    assert (most.per_1000_requests_usd, most.requests) == (pytest.approx(2.0), 4)
     unknown = spent(record(RIVAL, 0, ok(usage=None)))
-    assert (unknown.total_usd, unknown.per_1000_requests_usd, unknown.per_answer_usd) == (0.0, None, None)
+    assert (unknown.total_usd, unknown.per_1000_requests_usd, unknown.per_answer_usd) == (None, None, None)
 
 
 def test_what_the_vendor_says_it_charged() -> None:

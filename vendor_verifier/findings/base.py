@@ -28,7 +28,7 @@ _COMPARED = [
     "cached_tokens", "reasoning_tokens", "characters", "turns",
 ]  # fmt: skip
 # What to do where answers are missing for another reason than the vendor's own failures.
-_OURS: Mapping[str, str] = {
+_REMEDIES: Mapping[str, str] = {
     "account": "your key was rejected: fix {key} in .env, then run again with --incremental",
     "no_credit": "your account has no credit: top it up, then run again with --incremental",
     "network": "the network failed: run again with --incremental",
@@ -337,7 +337,7 @@ def _hindrance(run: ModelRun, label: str) -> str | None:
             cause = max(lost, key=lambda each: lost[each])
             if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"} and cause == "account":
                 cause = "no_credit"
-            advice = _OURS["imported" if run.is_imported else cause].format(key=run.keys.get(name, "it"))
+            advice = _REMEDIES["imported" if run.is_imported else cause].format(key=run.keys.get(name, "it"))
             return f"{lost.total()} of {planned} {whose}answers are missing; {advice}"
     answered = int(run.reference["ok"].sum())
     if answered < LEAST_COMPARABLE * len(run.reference):

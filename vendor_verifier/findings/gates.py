@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.failures import UNCOUNTED
 from vendor_verifier.records.results import (
     WORST_FIRST,
     Figure,
@@ -30,6 +31,7 @@ from vendor_verifier.records.results import (
     VendorResult,
     Verdict,
 )
+from vendor_verifier.scoring.answer import MOST_DISCARDED
 from vendor_verifier.scoring.metrics import REQUEST_VALUES, SHORT_NAMES
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 
     from vendor_verifier.findings.base import ModelRun
 
-_OURS = ("us", "account", "network", "unasked")
 _TIMEOUTS = ("timeout_first_token", "timeout_idle", "timeout_total", "request_timeout")
 SHARES = ("success_rate", "first_attempt_success_rate", "f1", "schema_accuracy", "tool_call_error_rate")
 COSTS = {"cost_per_1000_requests_usd": "per_1000_requests_usd", "cost_per_valid_call_usd": "per_valid_call_usd"}
@@ -153,9 +154,11 @@ def meets(slo: Gate, values: pd.Series[float]) -> pd.Series[float]:
 def judge_gates(
     run: ModelRun, results: Mapping[str, VendorResult], verdicts: Mapping[str, Verdict], gates: Sequence[Gate]
 ) -> list[GateResult]:
-    """The outcome of every gate for every vendor with a record, the baseline included (which has no F1)."""
-    recorded = {*run.records["label"].unique(), *run.diagnostics["label"].unique()}
-    asked = [label for label in run.labels if label in recorded and label in results]
+    """The outcome of every gate for every vendor, the baseline included (which has no F1).
+
+    The records of ``run`` are those that figures read (``Scored.records``).
+    """
+    asked = [label for label in run.labels if label in results]
     pairs = [(label, gate) for label in asked for gate in gates if gate.metric != "f1" or label != run.baseline]
     return [_outcome(run, results[label], verdicts[label], gate) for label, gate in pairs]
 
@@ -177,7 +180,8 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
     found = GateResult(run.model, result.label, str(gate), "not_decided", shown.value, shown.low, shown.high, figure.n)
     value, low, high = figure.value, figure.low, figure.high
     if value is None or low is None or high is None:
-        why = "no price is known; add `price:`" if gate.metric in COSTS else "too little was measured"
+        is_unpriced = gate.metric in COSTS and result.label not in run.money
+        why = "no price is known; add `price:`" if is_unpriced else "too little was measured"
         return msgspec.structs.replace(found, reason=f"{what}: {why}")
     # The table of intervals takes failures for independent.
     allowing = ", allowing for outages:" if gate.metric.endswith("success_rate") else ""
@@ -200,14 +204,15 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
 
     metric, rows = gate.metric, run.rows[result.label]
     if metric in ("success_rate", "first_attempt_success_rate"):
-        asked = rows[rows["ok"] | ~rows["charge"].isin(_OURS)]
+        asked = rows[~rows["charge"].isin(UNCOUNTED)]
         failed = stretch_interval(~asked["ok"] if metric == "success_rate" else ~asked["ok"] | asked["retried"])
         value, low, high = (None if end is None else 1 - end for end in (failed.value, failed.high, failed.low))
         return Figure(value, low, high, failed.n)
     if metric == "f1":
         # F1 = 2 J ÷ (1 + J) rises with Jaccard's J = TP ÷ (TP + FP + FN), which is a share.
-        counts = result.counts or TriggerCounts()
-        jaccard = exact_interval(counts.tp / counts.pairs, (counts.tp + counts.fp + counts.fn) / counts.pairs)
+        counts, f1 = result.counts or TriggerCounts(), result.f1 or 0.0
+        n = 0 if result.f1 is None else (counts.tp + counts.fp + counts.fn) / counts.pairs
+        jaccard = exact_interval(f1 / (2 - f1) * n, n)
         ends = [None if end is None else 2 * end / (1 + end) for end in (jaccard.value, jaccard.low, jaccard.high)]
         return Figure(ends[0], ends[1], ends[2], result.measured.get("f1", 0))
     if metric == "tool_call_error_rate":
@@ -216,14 +221,14 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
     if metric in COSTS:
         money = run.money.get(result.label)
         cost = None if money is None else getattr(money, COSTS[metric])
-        return Figure(cost, cost, cost, len(rows))
+        return Figure(cost, cost, cost, 0 if money is None else money.requests)
     if metric not in REQUEST_METRICS:
         suite = result.suites.get(metric, SuiteResult(0, 0))
         is_suite = metric != "schema_accuracy"
         share, n = (suite.score, suite.judged) if is_suite else (result.schema_accuracy, result.measured.get(metric, 0))
         return Figure(n=n) if share is None else exact_interval(share * n, n)
     if gate.percentile is None:
-        values = REQUEST_VALUES[metric][0](rows).dropna()
+        values = _of_answers(rows, metric).dropna()
         if metric == "tps":
             return mean_interval(rows["tokens_after"][values.index], rows["decode_s"][values.index])
         return mean_interval(values, pd.Series(1.0, index=values.index))
@@ -236,8 +241,18 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
 
 
 def _values(rows: pd.DataFrame, metric: str) -> pd.Series[float]:
-    """What each request measured; a timeout is slower than everything."""
-    values: pd.Series[float] = REQUEST_VALUES[metric][0](rows)
-    if not metric.endswith("tokens"):
+    """What each request measured; a timeout is slower than everything, unless no answer has such a value."""
+    values = _of_answers(rows, metric)
+    if not metric.endswith("tokens") and (values.notna().any() or not rows["ok"].any()):
         values = values.mask(rows["failure"].isin(_TIMEOUTS), 0.0 if metric == "tps" else math.inf)
     return values.dropna()
+
+
+def _of_answers(rows: pd.DataFrame, metric: str) -> pd.Series[float]:
+    """What answers measured; nothing where so many times were discarded that the rest would flatter."""
+    from vendor_verifier.scoring.table import has_word
+
+    of, name = REQUEST_VALUES[metric]
+    values: pd.Series[float] = of(rows)
+    discarded = has_word(rows["discarded"], name).sum()
+    return values * math.nan if discarded > MOST_DISCARDED * (discarded + values.count()) else values

@@ -384,8 +384,8 @@ def _repeats(rows: pd.DataFrame) -> tuple[float, float | None] | None:
         if len(answers) != 4:
             continue
         for took, cached, first_ms in (answers[1], answers[3]):
-            if took:
-                shares.append((cached or 0.0) / took)
+            if took and cached is not None:
+                shares.append(cached / took)
             if first_ms is not None and answers[0][2]:
                 ratios.append(first_ms / answers[0][2])
     if not shares:

@@ -16,7 +16,7 @@ from msgspec import structs, to_builtins
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import build_suite, rank_problems
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.findings.base import ModelRun
+from vendor_verifier.findings.base import ModelRun, percent
 from vendor_verifier.findings.gates import GateError, judge_gates, parse_gate, parse_slo, read_gates
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.manifest import stored_manifest
@@ -152,6 +152,8 @@ def _judged(
         judged = judge(run, result.vendors)
         findings += judged.findings
         wanted = read_gates(manifest.score.gates_of(model), manifest.suites)
+        # Gates read what figures read: without speeds that were withheld.
+        run = replace(run, records=scored.records.loc[run.records.index])
         gates += judge_gates(run, result.vendors, judged.verdicts, wanted)
         vendors = {
             label: structs.replace(
@@ -294,7 +296,8 @@ def _lag_warnings(manifest: Manifest) -> Iterator[str]:
     if loop.p99_ms is not None and loop.p99_ms > _MOST_LAG_MS:
         yield f"This machine was busy: times may be up to {loop.p99_ms:.0f} ms too long (p99). {advice}"
     if loop.core_share is not None and loop.core_share > _MOST_CORE:
-        yield f"Sending used {loop.core_share:.0%} of a core; above {_MOST_CORE:.0%} times are too long. {advice}"
+        used, most = percent(loop.core_share), percent(_MOST_CORE)
+        yield f"Sending used {used} of a core; above {most} times are too long. {advice}"
 
 
 class TaskResults:

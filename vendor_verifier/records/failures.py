@@ -13,9 +13,10 @@ Phase = Literal["plan", "dns", "connect", "tls", "send", "headers", "first_token
 Retried = Literal["never", "once", "always"]
 Charge = Literal["vendor", "question", "door", "network", "rate_limit", "account", "unasked", "us"]
 
-CHARGES: Mapping[Charge, str] = {
+CHARGES: Mapping[str, str] = {
     "vendor": "the vendor",
     "question": "the data set if a tool's schema or a parameter is unusable, else the vendor",
+    "data": "the data set",
     "door": "the vendor, or the network if another vendor had trouble on the same sample",
     "network": "the network",
     "rate_limit": "the rate limit",
@@ -173,10 +174,14 @@ def kinds_where(chosen: Callable[[Kind], bool]) -> frozenset[FailureKind]:
     return frozenset(kind.name for kind in _ROWS if chosen(kind))
 
 
+# Charges that count in no figure: nothing was sent to the vendor, or nothing reached it.
+UNCOUNTED: tuple[Charge, ...] = ("us", "network", "unasked")
 # Failures that are ours: nothing was sent to the vendor, so nothing counts against it.
 NOT_CHARGED = kinds_where(lambda kind: kind.charge == "us")
 # Nothing was sent, or asking again would give the same result.
 NOT_SENT = kinds_where(lambda kind: kind.charge in ("us", "unasked"))
+# A host that could not be reached.
+UNREACHED = kinds_where(lambda kind: kind.charge == "door")
 # Refusals that a sample with an unusable tool schema or parameter brings upon itself.
 QUESTION_REFUSED = kinds_where(lambda kind: kind.charge == "question")
 # Answers to a question that may be refused: asking again would give the same.

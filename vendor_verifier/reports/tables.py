@@ -11,7 +11,7 @@ import msgspec
 import pandas as pd
 
 from vendor_verifier.findings.gates import parse_slo
-from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.failures import CHARGES, KINDS
 from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelResult, Status, VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.formats import FACET_TITLES, Column, Table, rows_of
@@ -47,6 +47,11 @@ INPUT_COLUMNS = (
 def value_tally(values: pd.Series[Any]) -> str:
     """``word 3, other 1`` of the values of a column."""
     return formats.tally({str(word): int(number) for word, number in values.value_counts().items() if number})
+
+
+def _charged(kind: str) -> Mapping[str, str]:
+    """Charge → who answers for it, where nothing is charged in the words of this kind."""
+    return {**CHARGES, "us": CHARGES[KINDS[kind].charge]}
 
 
 def by_verdict(model: ModelResult) -> list[VendorResult]:
@@ -188,7 +193,7 @@ class ModelTables:
         rows = [
             (str(kind), {
                 "vendors": value_tally(part["label"]),
-                "charge": value_tally(part["charge"]),
+                "charge": value_tally(part["charge"].astype(object).map(_charged(str(kind)))),
                 "cause": KINDS[str(kind)].cause,
                 "remedy": KINDS[str(kind)].remedy,
             })

@@ -274,18 +274,18 @@ def _warnings(scored: ScoredRun, shown: Collection[str], width: int) -> list[Lin
 
 
 def _gates(scored: ScoredRun, width: int) -> list[Line]:
-    """One line: how many gates had which outcome, and the first that did not pass."""
-    gates = scored.report.gates
+    """One line: how many gates had which outcome, and the first of those that failed, else were not decided."""
+    gates, said = scored.report.gates, []
     if not gates:
         return []
-    outcomes = {"passed": 0, "failed": 0, "not_decided": 0}
-    for gate in gates:
-        outcomes[gate.outcome] += 1
-    said = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in outcomes.items() if number)
-    bad = sorted((gate for gate in gates if gate.outcome != "passed"), key=lambda gate: gate.outcome)
-    named = listed([f"{label(gate.vendor)} {plain(gate.text)}" for gate in bad])
-    text = f"Gates: {said}" + (f" ({named})" if named else "")
-    return [_line(_cut(text, width), "bad" if outcomes["failed"] else "doubtful" if bad else "good")]
+    found = {name: [gate for gate in gates if gate.outcome == name] for name in ("failed", "not_decided", "passed")}
+    worst = next(name for name, own in found.items() if own)
+    for name, own in found.items():
+        named = listed([f"{label(gate.vendor)} {plain(gate.text)}" for gate in own])
+        words = f"{len(own)} {name.replace('_', ' ')}"
+        said += [f"{words}: {named}" if name == worst != "passed" else words] if own else []
+    meanings: Mapping[str, Meaning] = {"failed": "bad", "not_decided": "doubtful", "passed": "good"}
+    return [_line(_cut(f"Gates: {'; '.join(said)}", width), meanings[worst])]
 
 
 def _where(folder: str, vendor: str | None, width: int) -> list[Line]:

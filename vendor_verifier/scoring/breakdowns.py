@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from vendor_verifier.findings.gates import Gate, meets
+from vendor_verifier.records.failures import UNCOUNTED
 from vendor_verifier.scoring.answer import MOST_DISCARDED
 from vendor_verifier.scoring.metrics import REQUEST_VALUES
 from vendor_verifier.scoring.table import has_word
@@ -45,7 +46,7 @@ def distributions(records: pd.DataFrame) -> pd.DataFrame:
 
 def regions(records: pd.DataFrame) -> pd.DataFrame:
     """Rows (label, region): asked, success_rate and the medians of TTFT and E2E; empty where no worker names one."""
-    own = records[(records["charge"] != "us") & records["region"].notna()]
+    own = records[~records["charge"].isin(UNCOUNTED) & records["region"].notna()]
     groups = own.groupby(["label", "region"], observed=True)
     return groups.agg(
         asked=("ok", "size"), success_rate=("ok", "mean"), ttft_ms=("ttft_ms", "median"), e2e_ms=("e2e_ms", "median")
@@ -59,7 +60,7 @@ def group_scores(
     keys = ["model", "label", "suite"]
     groups = ["category", "difficulty", "call_type"]
     joined = evaluations.join(records[[*keys, *groups, "charge"]], on="record", how="inner")
-    joined = joined[joined["charge"] != "us"]
+    joined = joined[~joined["charge"].isin(UNCOUNTED)]
     found: dict[tuple[str, str, str], dict[str, dict[str, dict[str, float]]]] = {}
     for group in groups:
         means = joined.groupby([*keys, group, "name"], observed=True)["value"].mean().dropna()
@@ -102,9 +103,9 @@ def goodput(records: pd.DataFrame, slos: Sequence[Gate]) -> pd.DataFrame:
     """By label: asked, good, failed, unmeasured and their ``share`` good ÷ asked.
 
     A request is good when it succeeded and keeps every SLO; unmeasured when it breaks none and some cannot be measured.
-    It is not asked where only our own lateness kept it from being measured, or where nothing was asked of the vendor.
+    It is not asked where only our own lateness kept it from being measured, or where nothing reached the vendor.
     """
-    own = records[(records["charge"] != "us")]
+    own = records[~records["charge"].isin(UNCOUNTED)]
     kept, broken, late = own["ok"].copy(), ~own["ok"], pd.Series(False, index=own.index)
     for slo in slos:
         of, name = REQUEST_VALUES[slo.metric]

@@ -1,7 +1,7 @@
 """The figures of every vendor, from the frames of a run; docs/metrics.md says which records each is taken over.
 
-Left out are records that failed before anything was asked (``charge`` is ``us``) and answers of another provider than
-the pinned one. Feature checks and probes join none of these figures; checks have a result of their own.
+Left out are records that failed before anything reached the vendor (``UNCOUNTED`` charges) and answers of another
+provider than the pinned one. Feature checks and probes join none of these figures; checks have a result of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from msgspec import structs
 
+from vendor_verifier.records.failures import UNCOUNTED
 from vendor_verifier.records.manifest import BaselineF1, EntryInfo, Manifest, SchemaPolicy, Undecided
 from vendor_verifier.records.results import Choice, Finding, ModelResult, Report, SuiteResult, VendorResult
 from vendor_verifier.records.sample import Samples
@@ -22,7 +23,7 @@ from vendor_verifier.scoring.f1 import Decisions, Triggers, compared_repetitions
 from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS, irf
 from vendor_verifier.scoring.money import Money
-from vendor_verifier.scoring.set_aside import excuse_refused_access, set_misrouted_aside, withhold_speeds
+from vendor_verifier.scoring.set_aside import charge_access, set_misrouted_aside, withhold_speeds
 from vendor_verifier.scoring.table import Frames, has_word, judged_calls
 from vendor_verifier.suites import OF_CALLS, TRIGGER, suite_kind
 from vendor_verifier.text import counted, listed
@@ -68,7 +69,7 @@ class Scored:
 
     ``records`` are the rows of ``Frames.records`` as figures read them, with a column ``misrouted``: served by another
     provider than the pinned one. ``charge`` is ``us`` also where a vendor refused our key or credit for everything, and
-    speeds that were withheld are missing.
+    ``vendor`` of what was not sent because it was down. Speeds that were withheld are missing.
     """
 
     models: dict[str, ModelResult]
@@ -132,7 +133,7 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     found = records.groupby(["model", "label"], observed=True).indices
     places = {info.key: found.get(info.key, np.array([], int)) for info in plan.entries}
     warnings = set_misrouted_aside(records, places, plan.entries)
-    excuse_refused_access(records, places)
+    charge_access(records, places)
     withheld = withhold_speeds(records, places, baselines)
     warnings += [f"{model}: TPS of {label} was not measured: {why}" for (model, label), why in withheld.items()]
     complete = plan.complete
@@ -151,14 +152,14 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
             info=info,
             every=every,
             rows=rows,
-            charged=rows["charge"] != "us",
+            charged=~rows["charge"].isin(UNCOUNTED),
             diagnostics=diagnostics,
             planned=plan.repeat_of(info) * plan.ranked if info.begun is None else info.begun - len(diagnostics),
             lost_count=complete and not plan.imported and len(rows) > 0,
         )
     keys = ["model", "label", "suite"]
     values = frames.evaluations.join(records[[*keys, "misrouted", "charge"]], on="record")
-    values = values[~values["misrouted"].astype(bool) & (values["charge"] != "us")]
+    values = values[~values["misrouted"].astype(bool) & ~values["charge"].isin(UNCOUNTED)]
     sums = values.groupby([*keys, "name"], observed=True)["value"].agg(["sum", "count"])
     samples = list(plan.samples[TRIGGER].ids) if TRIGGER in plan.samples else []
     models: dict[str, ModelResult] = {}
@@ -256,7 +257,7 @@ def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str]) -> Decisions:
     info = entry.info
     numbers = compared_repetitions(plan.repeat_of(info), info.begun, plan.ranked)
     own = entry.every[entry.every["suite"] == TRIGGER]
-    counts = ~own["misrouted"] & (own["charge"] != "us")
+    counts = ~own["misrouted"] & ~own["charge"].isin(UNCOUNTED)
     is_failed = entry.lost_count and info.begun is None
     return decisions(own.assign(counts=counts), samples, numbers, missing_is_failed=is_failed)
 
@@ -342,8 +343,8 @@ def _late_warnings(model: str, times: Mapping[str, Mapping[str, _Time]]) -> Iter
         names = ", ".join(f"{label} {count}" for label, count in rows.items() if count)
         text = f"{model}: this machine was late while answers came in, so times were discarded: {names}"
         if lost:
-            text += f"; {listed(lost)} lost more than {MOST_DISCARDED:.0%} of them, so no vendor is ranked by these "
-            text += "times. Run again on a less busy machine, or with fewer requests at a time"
+            text += f"; {listed(lost)} lost more than {MOST_DISCARDED * 100:.0f} % of them, so no vendor is ranked by "
+            text += "these times. Run again on a less busy machine, or with fewer requests at a time"
         yield text
 
 

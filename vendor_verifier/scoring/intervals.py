@@ -10,6 +10,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from vendor_verifier.records.failures import UNCOUNTED
 from vendor_verifier.records.manifest import SchemaPolicy, Undecided
 from vendor_verifier.records.results import ModelResult
 from vendor_verifier.scoring.metrics import K, is_higher_better
@@ -82,11 +83,12 @@ def _terms(model: ModelResult, records: pd.DataFrame, undecided: Undecided, poli
     base = (records["label"] == model.baseline) & ~failed
     of_base = called.astype(float).where(base)
     valid, counted = judged_calls(records["classes"], policy)
+    asked = ~records["charge"].isin(UNCOUNTED)
     share = of_base.groupby([records["suite"], records["sample"]], observed=True).transform("mean")
-    counts = share.notna() & (~failed | (undecided == "missed"))
+    counts = share.notna() & asked & (~failed | (undecided == "missed"))
     return records[["block", "label"]].assign(
         succeeded=records["ok"],
-        asked=records["ok"] | (records["charge"] != "us"),
+        asked=asked,
         hits=np.where(counts & called, 2 * share, 0.0),
         decided=np.where(counts, np.where(failed, 1.0, called + share), 0.0),
         valid=valid,

@@ -15,6 +15,7 @@ import msgspec
 from vendor_verifier.records.manifest import SchemaPolicy
 from vendor_verifier.records.plan import Price
 from vendor_verifier.records.record import Usage
+from vendor_verifier.scoring.answer import MOST_DISCARDED
 
 if TYPE_CHECKING:
     # Prices are known while requests are sent, which must not wait for pandas.
@@ -26,12 +27,13 @@ class Money(msgspec.Struct, frozen=True):
 
     ``wasted_usd`` is what attempts cost that are part of no success: retries and failures. ``per_answer_usd`` is the
     cost of a record without them, the price by the list; ``per_valid_call_usd`` divides everything by the valid tool
-    calls. ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
+    calls; they are None where the cost of more than 20 % of the answers is unknown. ``requests`` counts the records of
+    known cost, ``unpriced`` the attempts whose tokens are unknown: they may have been billed and are in no sum.
     ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both.
     """
 
-    total_usd: float
-    wasted_usd: float
+    total_usd: float | None
+    wasted_usd: float | None
     per_1000_requests_usd: float | None
     per_valid_call_usd: float | None
     requests: int
@@ -90,17 +92,17 @@ def money(records: pd.DataFrame, attempts: pd.DataFrame, price: Price, *, policy
     both = (cost.notna() & said.notna()).to_numpy()
     whole, ours, known = float(cost.sum()), float(cost[both].sum()), records.drop(index=answers.index[answers.isna()])
     calls = int(judged_calls(known["classes"], policy)[0].sum())
-    is_priced = bool(cost.notna().any()) and len(known) > 0
+    is_priced = answers.isna().mean() <= MOST_DISCARDED if len(answers) else bool(rest.notna().any())
     return Money(
-        total_usd=whole,
-        wasted_usd=float(rest.sum()),
+        total_usd=None if len(cost) and cost.isna().all() else whole,
+        wasted_usd=None if len(rest) and rest.isna().all() else float(rest.sum()),
         per_1000_requests_usd=1000 * (whole / len(known)) if is_priced else None,
         per_valid_call_usd=whole / calls if is_priced and calls else None,
-        requests=len(records),
+        requests=len(known),
         # A request that was sent twice may have been billed twice.
         unpriced=int(useful["turns"][answers.isna()].sum() + rest.isna().sum() + records["resent"].sum()),
         reported_ratio=float(said[both].sum()) / ours if ours else None,
-        per_answer_usd=float(answers.sum()) / answers.count() if answers.count() else None,
+        per_answer_usd=float(answers.mean()) if is_priced and len(answers) else None,
     )
 
 

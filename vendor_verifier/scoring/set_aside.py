@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from vendor_verifier.records.failures import UNREACHED
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.scoring.answer import MOST_DISCARDED
 from vendor_verifier.scoring.table import has_word
@@ -70,15 +71,19 @@ def same_provider(pin: str, served: str) -> bool:
     return wanted.startswith(got) or got.startswith(wanted) or got in _DISPLAY_NAMES.get(wanted, ())
 
 
-def excuse_refused_access(records: pd.DataFrame, places: Mapping[EntryKey, Any]) -> None:
-    """Charge no row to a vendor that refused our key or credit whenever it was asked."""
+def charge_access(records: pd.DataFrame, places: Mapping[EntryKey, Any]) -> None:
+    """Charge no row to a vendor that refused our key or credit whenever it was asked, and what was not sent to one that
+    was stopped because nobody was there."""
+    whole = records["charge"].astype(object)
     for own in places.values():
-        charges = records["charge"].iloc[own]
-        found = set(charges.dropna().unique())
+        charges = whole.iloc[own]
+        found = set(charges.dropna())
+        is_away = ((charges == "vendor") & records["failure"].iloc[own].isin(UNREACHED)).any()
         if charges.notna().all() and "account" in found and found <= {"account", "us", "unasked"}:
-            excused = records["charge"].astype(object)
-            excused.iloc[own] = "us"
-            records["charge"] = excused.astype("category")
+            whole.iloc[own] = "us"
+        elif is_away and not found & {"account", "rate_limit"}:
+            whole.iloc[own] = charges.replace("unasked", "vendor")
+    records["charge"] = whole.astype("category")
 
 
 def withhold_speeds(

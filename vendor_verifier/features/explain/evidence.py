@@ -20,6 +20,7 @@ from vendor_verifier.features.explain.sample import (
     name_of,
     read_answers,
 )
+from vendor_verifier.records.failures import UNCOUNTED
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.tables import ModelTables
@@ -205,7 +206,7 @@ def _reliability(sides: Sides) -> Iterator[Table]:
     tries = sides.scored.attempts.query("model == @sides.model and label == @sides.label")
     kinds = tries.groupby("failure", observed=True)["succeeded"].agg(attempts="size", recovered="sum").reset_index()
     yield sides.table("Failed attempts", kinds.sort_values("attempts", ascending=False))
-    own = sides.own[~sides.own["charge"].isin(["us", "unasked"])].reset_index(drop=True)
+    own = sides.own[~sides.own["charge"].isin(UNCOUNTED)].reset_index(drop=True)
     hit = own[~own["ok"] | own["retried"]]
     hit = hit.assign(request=hit.index, kind=hit["failure"].astype(object).fillna("answered on a later try"))
     groups = hit.groupby((hit["request"].diff() > 2).cumsum())

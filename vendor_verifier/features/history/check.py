@@ -193,7 +193,8 @@ def _summary(report: Report, changes: Sequence[FacetChange], names: Names) -> li
             status, why = vendor.verdict.status, plain(vendor.verdict.reason, 200).rstrip(".")
             if status == "check":
                 own = [change for change in changes if (change.model, change.label) == (model, label)]
-                why = listed([f"{change.facet.replace('_', ' ')} since {change.since}" for change in own])
+                since = {change.facet: "this run" if change.runs == 1 else change.since for change in own}
+                why = listed([f"{facet.replace('_', ' ')} since {run}" for facet, run in since.items()])
             if status in found:
                 found[status].append(f"{names[model, label]}: {why}")
     match = len(found.pop("matches"))

@@ -20,6 +20,7 @@ from msgspec import structs
 from vendor_verifier.features.history.check import FacetChange, change_line, facet_changes, vendor_names
 from vendor_verifier.features.history.database import history_frame, least_change, run_document, shown, shown_change
 from vendor_verifier.findings.reliability import GAP
+from vendor_verifier.records.failures import UNCOUNTED
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.metrics import RANK_METRICS, is_higher_better, is_share
@@ -123,7 +124,7 @@ def _changes(before: ScoredRun, after: ScoredRun) -> Iterator[MetricChange]:
 
 def _by_sample(run: ScoredRun) -> pd.DataFrame:
     """Every metric by model, label, suite and sample, over repetitions, and when the sample was sent."""
-    rows = run.records[run.records["charge"].ne("us").fillna(True)].astype(dict.fromkeys([*_KEY, "decision"], object))
+    rows = run.records[~run.records["charge"].isin(UNCOUNTED)].astype(dict.fromkeys([*_KEY, "decision"], object))
     valid, judged = judged_calls(rows["classes"], run.manifest.score.schema_policy)
     table = rows[[*_KEY, "sent_s"]].assign(
         success_rate=rows["ok"].astype(float),
