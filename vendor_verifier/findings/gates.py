@@ -154,10 +154,7 @@ def meets(slo: Gate, values: pd.Series[float]) -> pd.Series[float]:
 def judge_gates(
     run: ModelRun, results: Mapping[str, VendorResult], verdicts: Mapping[str, Verdict], gates: Sequence[Gate]
 ) -> list[GateResult]:
-    """The outcome of every gate for every vendor, the baseline included (which has no F1).
-
-    The records of ``run`` are those that figures read (``Scored.records``).
-    """
+    """The outcome of every gate for every vendor, also the baseline (which has no F1), over rows of Scored.records."""
     asked = [label for label in run.labels if label in results]
     pairs = [(label, gate) for label in asked for gate in gates if gate.metric != "f1" or label != run.baseline]
     return [_outcome(run, results[label], verdicts[label], gate) for label, gate in pairs]

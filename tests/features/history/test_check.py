@@ -93,6 +93,7 @@ def test_a_vendor_that_became_slow_fails_by_name(tmp_path: Path) -> None:
     assert result.headline.startswith("check failed: b (speed to check) (run r2)")
     assert result.lines[0].startswith("b: speed to check (matches before): First token 3 times slower")
     assert junit_failures(nights[-1], result) == ["speed"]
+    assert "1 to check (b: speed since this run)" in checked([night(vendor("b", "check"), run="r1")], tmp_path).headline
     again = checked([*nights, night(vendor("a"), vendor("b", "check"), run="r3")], tmp_path)
     assert (again.exit_code, again.lines) == (0, ())
     assert "1 to check (b: speed since r2)" in again.headline

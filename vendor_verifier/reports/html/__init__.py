@@ -113,7 +113,6 @@ def _sentence(text: str) -> str:
 
 
 def _listed(texts: Sequence[str]) -> list[str]:
-    # They begin with a capital, or with a name, which keeps its letters.
     shown = [visible(text, MAX_SENTENCE) for text in texts[:MOST_LISTED]]
     return [*shown, f"and {len(texts) - MOST_LISTED} more"] if len(texts) > MOST_LISTED else shown
 
