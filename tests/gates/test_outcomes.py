@@ -118,8 +118,13 @@ def test_whatever_a_request_measures_can_be_an_slo(metric: str) -> None:
 
 
 def test_gates_read_no_speed_that_tables_withhold(tmp_path: Path) -> None:
-    gates = score_folder(RunFolder(write_demo(tmp_path)), gates=["tps >= 10"]).report.gates
-    assert [gate.vendor for gate in gates if gate.outcome != "passed"] == ["buffering"]
+    """The answers that call bill tokens which they do not show."""
+    run = write_demo(tmp_path, "slow")
+    lines = (run / "records.jsonl").read_text().splitlines(keepends=True)
+    lines = [line if '"stop"' in line else line.replace('"reasoning":0', '"reasoning":9') for line in lines]
+    (run / "records.jsonl").write_text("".join(lines))
+    (gate,) = score_folder(RunFolder(run), gates=["tps >= 10"]).report.gates
+    assert (gate.outcome, gate.n) == ("not_decided", 0)
 
 
 def test_a_timeout_is_slower_than_everything() -> None:
