@@ -140,12 +140,14 @@ def test_honest_vendors_are_not_accused() -> None:
     assert judge(model_run(*twins, *base), {}).findings == ()
 
 
-def test_tokens_beyond_the_text_are_a_fact() -> None:
+def test_tokens_beyond_the_text() -> None:
     hidden = [None if number % 10 else "tokens_not_shown" for number in range(N)]
     own = records("v", N, anomalies=hidden)
     assert seen(model_run(own, twice(N))) == {"hidden_tokens": "differs"}
     assert seen(model_run(own, twice(N, anomalies=hidden))) == {}
     assert seen(model_run(own, baseline=None)) == {}
+    some = [None if number % 5 else "tokens_not_shown" for number in range(60)]
+    assert seen(model_run(records("v", 60, anomalies=some), twice(60, anomalies=hidden[:60]))) == {}
 
 
 def test_more_cached_tokens_than_the_prompt_has() -> None:
@@ -155,8 +157,10 @@ def test_more_cached_tokens_than_the_prompt_has() -> None:
     assert seen(model_run(own, twice(N, cached_tokens=501.0))) == {}
 
 
-@pytest.mark.parametrize(("reported", "found"), [(1.04, None), (1.12, "differs"), (0.9, "matches")])
-def test_charges_against_the_price_list(reported: float, found: str | None) -> None:
-    money = Money(1.0, 0.0, 1.0, 1.0, N, 0, reported_ratio=reported)
+@pytest.mark.parametrize(
+    ("reported", "n", "found"), [(1.04, N, None), (1.12, N, "differs"), (1.12, 1, None), (0.9, N, "matches")]
+)
+def test_charges_against_the_price_list(reported: float, n: int, found: str | None) -> None:
+    money = Money(1.0, 0.0, 1.0, 1.0, N, 0, reported_ratio=reported, reported=n)
     run = model_run(records("v", N), twice(N), money={"v": money})
     assert seen(run).get("charged") == found

@@ -71,7 +71,7 @@ def test_our_failures_are_no_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "base", "enough"), [(30, 0.0, False), (N, 0.0, True), (100, 0.4, False), (600, 0.4, True)]
+    ("n", "base", "enough"), [(30, 0.0, False), (N, 0.0, True), (100, 0.4, False), (600, 0.4, True), (N, 0.98, False)]
 )
 def test_matches_takes_a_reach_of_ten_points(n: int, base: float, enough: bool) -> None:
     run = model_run(scores("v", failing(base, n)), scores(BASE, failing(base, n)))

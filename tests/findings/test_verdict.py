@@ -47,11 +47,23 @@ def retried(run: ModelRun, label: str, places: slice, failure: str) -> ModelRun:
     return dataclasses.replace(altered(run, label, places, retried=True), attempts=typed(rows, ATTEMPT_COLUMNS))
 
 
-def repeating(run: ModelRun) -> ModelRun:
+def silent(run: ModelRun) -> ModelRun:
+    return altered(run, "v", **SILENT)
+
+
+def repeated(run: ModelRun, samples: int) -> ModelRun:
+    """The run with these few samples, each asked again and again."""
+    number = run.records["sample"].astype(str).str[1:].astype(int)
+    turn = number // samples * (1 + (run.records["label"] == BASE)) + run.records["repetition"]
+    records = run.records.assign(sample=(number % samples).map("s{:04d}".format), repetition=turn)
+    return dataclasses.replace(run, records=typed(records))
+
+
+def repeating(run: ModelRun, text: str = "") -> ModelRun:
     """At temperature 0 everybody gives the same answer to a question."""
     for label in run.labels:
         for repetition in (0, 1) if label == BASE else (0,):
-            run = with_texts(run, label, lambda i: f"answer {i} " * 6, repetition)
+            run = with_texts(run, label, lambda i: text or f"answer {i} " * 6, repetition)
     return run
 
 
@@ -69,6 +81,8 @@ def test_vendors_like_the_baseline_match_in_every_facet(vendors: tuple[str, ...]
     assert set(statuses) <= {"matches", "check"}
 
 
+# No usage is reported.
+SILENT = dict.fromkeys(("input_tokens", "output_tokens", "reasoning_tokens", "tokens_after", "decode_s"), np.nan)
 NO_CALL = {"decision": "not_called", "calls": 0, "classes": None, "call_digest": np.nan}
 VICES: list[tuple[FacetName, str, Status, Alteration]] = [
     ("model", "another_model", "differs", at_v(SOME, served_model="mini")),
@@ -85,11 +99,19 @@ VICES: list[tuple[FacetName, str, Status, Alteration]] = [
     ("reliability", "down", "down", lambda run: failing(run, "v", np.flatnonzero(np.arange(315) % 5))),
     ("reliability", "retried", "check", lambda run: retried(run, "v", slice(0, None, 4), "http_5xx")),
     ("reliability", "stopped_early", "differs", at_v(SOME, finish="length", max_tokens=500.0)),
+    ("reliability", "stopped_early", "differs", lambda run: at_v(SOME, finish="length", max_tokens=500.0)(silent(run))),
+    (
+        "reliability",
+        "failed",
+        "check",
+        lambda run: failing(failing(run, "v", slice(0, None, 7)), BASE, slice(0, None, 40)),
+    ),
     ("speed", "slow_first_token", "check", at_v(ttft_ms=lambda x: 1.6 * x)),
     ("speed", "slow_decoding", "check", at_v(decode_s=lambda x: 2 * x)),
     ("speed", "late_first_tokens", "check", at_v(SOME, ttft_ms=9000.0)),
     ("speed", "not_streamed", "check", at_v(anomalies="buffered")),
     ("speed", "faked_stream", "check", at_v(ttft_ms=HONEST.rows["v"]["output_tokens"].to_numpy() * 10)),
+    ("speed", "faked_stream", "check", at_v(ttft_ms=HONEST.rows["v"]["characters"].to_numpy() * 2, **SILENT)),
 ]
 
 
@@ -105,7 +127,10 @@ def test_what_a_vendor_does_is_found(facet: FacetName, finding: str, status: Sta
 INNOCENT: dict[str, Alteration] = {
     "a template 40 tokens shorter": at_v(input_tokens=lambda x: x - 40),
     "1.2 times slower": at_v(ttft_ms=lambda x: 1.2 * x),
+    "far faster, with late first tokens": at_v(ttft_ms=lambda x: np.where(np.arange(x.size) % 12, x / 20, x / 3)),
+    "most first tokens at once": at_v(slice(180), ttft_ms=0.0),
     "refused by our own rate": lambda run: retried(run, "v", slice(0, None, 3), "rate_limited"),
+    "a fifth refused by our own rate": lambda run: failing(run, "v", slice(0, None, 6), "rate_limited", "rate_limit"),
     "ten failures of ours": lambda run: failing(run, "v", slice(10), "network", "network"),
     "an outage at both": lambda run: failing(failing(run, "v", slice(100, 112)), BASE, slice(100, 120)),
     "what the baseline does, too": lambda run: altered(
@@ -119,6 +144,24 @@ def test_what_is_no_fault_is_not_held_against_a_vendor(name: str) -> None:
     found = judged(INNOCENT[name](HONEST))
     assert found.verdicts["v"].status in ("matches", "not_tested")
     assert not [each for each in found.findings if each.vendor == "v" and each.status != "matches"]
+
+
+UNTESTED: list[tuple[FacetName, str, Alteration]] = [
+    ("tool_calls", "other words", at_v(reworded="system_joined")),
+    ("model", "other words", lambda run: altered(run, BASE, reworded="system_joined")),
+    ("speed", "reports no tokens", at_v(**SILENT)),
+    ("tool_calls", "4 samples are too few", lambda run: repeated(run, 4)),
+    ("model", "temperature 0", lambda run: repeating(run, "A")),
+    ("reliability", "quota", lambda run: failing(
+        failing(run, "v", slice(9), "rate_limited", "rate_limit"), "v", slice(9, None), "skipped", "unasked")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("facet", "words", "alter"), UNTESTED)
+def test_what_was_not_compared_is_not_tested(facet: FacetName, words: str, alter: Alteration) -> None:
+    found = judged(alter(HONEST)).verdicts["v"].facets[facet]
+    assert found.status == "not_tested"
+    assert words in found.reason
 
 
 @pytest.mark.parametrize(("failures", "n"), [(5, 60), (6, 24), (8, 8), (4, 20)])
@@ -211,6 +254,7 @@ def test_without_a_baseline_only_facts_are_judged() -> None:
 def test_a_baseline_asked_once_still_shows_missed_calls() -> None:
     run = honest_run(repeats=1)
     facets = judged(run).verdicts["v"].facets
+    assert "speed" not in judged(honest_run(20, repeats=1)).choice.text
     assert facets["reliability"].status == facets["bill"].status == "matches"
     assert "--repeat 2" in facets["tool_calls"].reason
     imported = judged(dataclasses.replace(run, is_imported=True)).verdicts["v"].facets["tool_calls"].reason

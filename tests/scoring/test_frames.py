@@ -56,6 +56,13 @@ def test_columns_and_types(count: int) -> None:
     assert len(found.records) == 2 * count
 
 
+@pytest.mark.parametrize(("finish", "reworded"), [("length", "added:max_tokens=4096"), ("stop", None)])
+def test_a_limit_of_ours_is_the_limit_and_rewords_what_reaches_it(finish: str, reworded: str | None) -> None:
+    notes = ("added:max_tokens=4096", "dropped:stream_options")
+    row = only(turns=(TurnRecord((ok(finish_reason=finish),), notes),))
+    assert (row["max_tokens"], row["reworded"] if reworded else None) == (4096, reworded)
+
+
 ATTEMPTS = st.sampled_from([ok(), ok(()), bad(), bad("rate_limited", 429)])
 
 

@@ -32,7 +32,7 @@ _REMEDIES: Mapping[str, str] = {
     "account": "your key was rejected: fix {key} in .env, then run again with --incremental",
     "no_credit": "your account has no credit: top it up, then run again with --incremental",
     "network": "the network failed: run again with --incremental",
-    "rate_limit": "rate limit (429): lower --request-concurrency, then run again with --incremental",
+    "rate_limit": "rate limit or quota (429): wait, or lower --request-concurrency, then run again with --incremental",
     "us": "this program could not send them: see the failures",
     "unasked": "they were not sent: run again with --incremental",
     "data": "the samples' tools or parameters are unusable: fix the samples",
@@ -85,8 +85,9 @@ class ModelRun:
         return tuple(label for label in self.labels if label != self.baseline)
 
     def alpha(self, tests: int) -> float:
-        """The level of the first step of Holm's correction, in a facet with this number of tests a vendor."""
-        return LEVEL / (tests * max(1, len(self.vendors)))
+        """The level of the first step of Holm's correction, with this number of tests for each vendor that answers."""
+        answering = sum(len(self.answered[label]) > 0 for label in self.vendors)
+        return LEVEL / (tests * max(1, answering))
 
     @cached_property
     def rows(self) -> Mapping[str, pd.DataFrame]:
@@ -224,6 +225,18 @@ class ModelRun:
         kinds, _ = main_failure(self.rows[label])
         return f"it answered {answered} of {planned} requests" + (f" ({kinds})" if kinds else "")
 
+    def asked_otherwise(self, label: str) -> str | None:
+        """Why too few of a vendor's answers can be compared: our wire put the questions in other words."""
+        own, base = (self.answers[each][["ok", "reworded"]] for each in (label, self.baseline or ""))
+        both = own.join(base.add_suffix("_base"), how="inner")
+        both = both[both["ok"] & both["ok_base"]]
+        other = both[both["reworded"].cat.codes != both["reworded_base"].cat.codes].astype(object)
+        if len(other) <= (1 - LEAST_COMPARABLE) * len(both):
+            return None
+        words = Counter(other["reworded"].fillna(other["reworded_base"])).most_common(1)[0][0]
+        share = f"{len(other)} of {len(both)} questions"
+        return f"{share} were asked in other words than the baseline's ({words}): use one protocol for both"
+
     @cached_property
     def faults(self) -> Sequence[Fault]:
         """What makes the baseline unsound."""
@@ -330,9 +343,9 @@ def _hindrance(run: ModelRun, label: str) -> str | None:
         if run.gave_up(name):
             del lost["unasked"]
         del lost["vendor"]
-        if lost["account"]:
-            # What came after a refused key was not sent because of it.
-            lost["account"] += lost.pop("unasked", 0)
+        for cause in ("account", "rate_limit"):
+            # What came after a refused key, or a used-up quota, was not sent because of it.
+            lost[cause] += lost.pop("unasked", 0) if lost[cause] else 0
         if lost.total() > (1 - LEAST_COMPARABLE) * planned:
             cause = max(lost, key=lambda each: lost[each])
             if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"} and cause == "account":

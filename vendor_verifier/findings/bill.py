@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, percent, shown
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, percent, shown
 from vendor_verifier.scoring.money import costs_usd
 from vendor_verifier.scoring.table import has_word
 from vendor_verifier.stats.compare import Comparison, slope
@@ -36,7 +36,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     if n >= LEAST:
         return Reach(True, f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')}).", n)
     few = f"both sides report tokens for {counted(n, 'prompt')}; {LEAST} are needed" if n else "no answers to compare"
-    return Reach(False, run.hindrances[label] or few, n)
+    return Reach(False, run.hindrances[label] or run.asked_otherwise(label) or few, n)
 
 
 def _pairs(run: ModelRun, label: str, column: str) -> pd.DataFrame:
@@ -118,14 +118,12 @@ def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
-    """Answers that bill more output tokens than their text can hold, where the baseline's do not."""
+    """Answers that bill more output tokens than their text can hold, more often than at the baseline."""
     own, base = run.answered[label], run.reference[run.reference["ok"]]
-    hidden, usual = has_word(own["anomalies"], "tokens_not_shown"), has_word(base["anomalies"], "tokens_not_shown")
-    if len(base) and hidden.sum() >= 3 and hidden.mean() > usual.mean() + MONEY_LINE:
-        text = f"{hidden.sum()} of {len(own)} answers bill more output tokens than their text can hold "
-        text += f"(baseline {usual.sum()} of {len(base)})."
-        share = float(hidden.mean())
-        yield Test("bill", "hidden_tokens", text, value=share, n=len(own), samples=shown(own[hidden]))
+    if len(own) and len(base):
+        hidden, usual = (has_word(rows["anomalies"], "tokens_not_shown") for rows in (own, base))
+        text = "answers bill more output tokens than their text can hold"
+        yield hit_more_often("bill", "hidden_tokens", text, own, hidden, usual, MONEY_LINE)
 
 
 def cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
@@ -140,11 +138,13 @@ def cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
 def charged(run: ModelRun, label: str) -> Iterator[Test]:
     """What the vendor says it charged, against the price list: a fact beyond 5 %."""
     money = run.money.get(label)
-    if money is None or money.reported_ratio is None or abs(money.reported_ratio - 1) <= MONEY_LINE:
+    if money is None or money.reported_ratio is None or money.reported < LEAST:
         return
     more = money.reported_ratio - 1
+    if abs(more) <= MONEY_LINE:
+        return
     text = f"Charges {percent(abs(more))} {'more' if more > 0 else 'less'} than its price list."
-    yield Test("bill", "charged", text, status="differs" if more > 0 else "matches", value=more, n=money.requests)
+    yield Test("bill", "charged", text, status="differs" if more > 0 else "matches", value=more, n=money.reported)
 
 
 def _most(rows: pd.DataFrame, by: pd.Series[float]) -> tuple[str, ...]:

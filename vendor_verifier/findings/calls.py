@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.findings.base import LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, shown
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.scoring.table import has_word
 from vendor_verifier.stats import compare as tests
@@ -40,7 +40,7 @@ def decisions(run: ModelRun, label: str) -> Iterator[Test]:
     else:
         found = tests.sign_test(own, one)
         against, counts = "the baseline was asked once", missed + extra > 0
-    text = f"{missed} calls missed and {extra} extra in {len(rows)} samples; {against}."
+    text = f"{missed} calls missed and {extra} extra in {len(rows)} answers; {against}."
     yield compared(FACET, "decisions", text, found, line=LINE, counts=counts, samples=shown(rows[differs]))
 
 
@@ -57,9 +57,9 @@ def arguments(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def _judged(run: ModelRun, label: str) -> pd.DataFrame:
-    """Answers with calls that were checked by the schema as the sample states it, not as our wire had to reword it."""
+    """Answers with calls that were checked by the sample's own schema, which our wire did not reword, and not cut."""
     rows = run.answers[label][["sample", "reworded", "bad_call"]]
-    reworded = [name for name in rows["reworded"].cat.categories if "schema:" in name]
+    reworded = [name for name in rows["reworded"].cat.categories if "schema:" in name or "added:" in name]
     return rows[rows["bad_call"].notna() & ~rows["reworded"].isin(reworded)]
 
 
@@ -83,10 +83,10 @@ def in_text(run: ModelRun, label: str) -> Iterator[Test]:
 def reach(run: ModelRun, label: str) -> Reach:
     """The smallest differences that the run finds, from what the baseline answered and the plan."""
     base = run.answers.get(run.baseline or "")
-    if base is not None and base["called"].isna().all() and base["bad_call"].isna().all():
+    if base is not None and base[["called", "bad_call"]].isna().all(axis=None):
         return Reach(False, "no sample offers tools", meant=False)
     pairs = run.pairs.dropna(subset=["called_one", *(["called_two"] if run.asked_twice else [])])
-    why = run.thin(label) or run.fault(FACET)
+    why = run.thin(label) or run.asked_otherwise(label) or run.fault(FACET)
     if why is None and len(pairs) and not run.asked_twice:
         why = f"arguments cannot be compared: {run.asked_once}"
     if why is None and len(pairs) and run.redacted:
@@ -94,14 +94,14 @@ def reach(run: ModelRun, label: str) -> Reach:
     if why is not None:
         return Reach(False, why)
     calls = run.answers[run.baseline or ""]["bad_call"].dropna()
-    own_calls = len(calls) * run.planned.get(label, 0) / max(1, run.planned.get(run.baseline or "", 0))
-    n, powers = len(pairs) or round(own_calls), _powers(run, pairs, calls, own_calls)
+    n, powers = _questions(run, pairs) or _questions(run, calls), _powers(run, pairs, calls)
     if not powers:
         return Reach(False, "no answers can be compared")
     seen = [tests.smallest(partial(power, 1.0)) for power, _, _ in powers]
     if all(share is not None and share <= enough for share, (_, enough, _) in zip(seen, powers, strict=True)):
         parts = [f"{100 * (share or 0):.0f} {unit}" for share, (_, _, unit) in zip(seen, powers, strict=True)]
-        return Reach(True, f"Differences of {listed(parts)} would have been seen.", n)
+        none = "" if len(calls) else "; no calls were seen"
+        return Reach(True, f"Differences of {listed(parts)} would have been seen{none}.", n)
 
     def is_enough(size: int) -> bool:
         return all(power(size / max(1, n), enough) >= tests.POWER for power, enough, _ in powers)
@@ -110,13 +110,22 @@ def reach(run: ModelRun, label: str) -> Reach:
     return Reach(False, text, n, needed=tests.needed_size(n, is_enough))
 
 
-def _powers(
-    run: ModelRun, pairs: pd.DataFrame, calls: pd.Series[float], own_calls: float
-) -> list[tuple[_Power, float, str]]:
+def _questions(run: ModelRun, rows: pd.DataFrame | pd.Series[float]) -> int:
+    """Of rows of ``answers`` or ``pairs``: repetitions of a question are no new questions."""
+    return int((rows.index // (run.records["repetition"].max() + 1)).nunique())
+
+
+def _tests(run: ModelRun) -> int:
+    """How many tests a vendor has: those of calls where tools are offered, and one for each evaluation's score."""
+    base = run.baseline or ""
+    return _TESTS * bool(run.answers[base][["called", "bad_call"]].notna().any(axis=None)) + len(run.scores[base])
+
+
+def _powers(run: ModelRun, pairs: pd.DataFrame, calls: pd.Series[float]) -> list[tuple[_Power, float, str]]:
     """Of decisions, schema validity and arguments: the power at a multiple of the samples and a difference, the
     difference that must be found, and its unit."""
-    alpha, n = run.alpha(_TESTS), len(pairs)
-    noise = round((float((pairs["called_one"] != pairs["called_two"]).sum()) + 0.5) / (n + 1), 3)
+    alpha, n, own_calls = run.alpha(_tests(run)), _questions(run, pairs), _questions(run, calls)
+    noise = round((float((pairs["called_one"] != pairs["called_two"]).sum()) + 0.5) / (len(pairs) + 1), 3)
     broken = round(float(calls.mean()), 3)
     both = pairs.dropna(subset=["call_digest_one", "call_digest_two"])
     same = round(float((both["call_digest_one"] == both["call_digest_two"]).mean()), 2)
@@ -131,7 +140,7 @@ def _powers(
 
     def of_arguments(times: float, difference: float) -> float:
         rest = (1 - difference) * odd
-        return tests.odd_power(round(times * len(both)), difference * same + rest, 2 * rest, alpha)
+        return tests.odd_power(round(times * _questions(run, both)), difference * same + rest, 2 * rest, alpha)
 
     found: list[tuple[_Power, float, str]] = []
     if n:
@@ -145,8 +154,8 @@ def _powers(
 
 def scores(run: ModelRun, label: str) -> Iterator[Test]:
     """In every evaluation: the score is below the baseline's, paired over samples (Miller 2024)."""
-    for suite, base in run.scores[run.baseline or ""].items():
-        both = {"own": run.scores[label].get(suite, base[:0]), "base": base}
+    for suite, reference in run.scores[run.baseline or ""].items():
+        both = {"own": run.scores[label].get(suite, reference[:0]), "base": reference}
         pairs = pd.DataFrame(both).dropna().reset_index()
         if len(pairs) < LEAST_SCORES:
             continue
@@ -173,20 +182,28 @@ def score_reaches(run: ModelRun, label: str) -> list[Reach]:
     scores, why = run.scores[run.baseline] if run.baseline else {}, run.hindrances[label]
     if why is not None:
         return [Reach(False, why, n=len(base)) for base in scores.values()]
-    return [_score_reach(suite, base, LEVEL / (len(scores) * len(run.vendors))) for suite, base in scores.items()]
+    own = {suite: run.scores[label].get(suite, base[:0]).index for suite, base in scores.items()}
+    return [
+        _score_reach(suite, base[base.index.isin(own[suite])], run.alpha(_tests(run))) for suite, base in scores.items()
+    ]
 
 
 def _score_reach(suite: str, base: pd.Series[float], alpha: float) -> Reach:
-    n, noise = len(base), round(float(base.mean() * (1 - base.mean())), 2)
+    n, mean = len(base), float(base.sum()) / max(1, len(base))
+    # Nobody scores below 0, so a greater loss than the mean is none.
+    noise, most = round(mean * (1 - mean), 2), min(ENOUGH, mean)
 
     def power(size: int, loss: float) -> float:
         return tests.sign_power(size, noise, loss, alpha)
 
     points = tests.smallest(partial(power, n))
     loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
-    enough = points is not None and points <= ENOUGH
-    needed = None if enough else tests.needed_size(n, lambda size: power(size, ENOUGH) >= tests.POWER)
-    return Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", n, needed=needed)
+    enough = points is not None and points <= most
+    needed = None if enough else tests.needed_size(n, lambda size: power(size, most) >= tests.POWER)
+    text = f"{suite}: {loss} would have been seen in {n} samples that both have scores of"
+    if n and mean < ENOUGH:
+        text += f"; the baseline scores {100 * mean:.2g} points"
+    return Reach(enough, f"{text}.", n, needed=needed)
 
 
 TESTS = (decisions, arguments, invalid, in_text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,14 +12,17 @@ from vendor_verifier.records.plan import same_model
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.answers import LEAST, leanings, odd_one_out
 from vendor_verifier.stats.answers import reach as smallest_share
+from vendor_verifier.stats.compare import needed_size
 from vendor_verifier.stats.intervals import wilson
-from vendor_verifier.text import counted, listed, too_few
+from vendor_verifier.text import listed, too_few
 
 FACET: FacetName = "model"
 LEAST_FINGERPRINTS = 5
 # Where the baseline repeats more of its answers, its noise is too small to measure others by.
 REPEATS_ITSELF = 0.98
 ENOUGH = 0.5
+# Shorter answers of two models are often equal; fewer than this say little of the rest.
+_LEAST_CHARACTERS, _LEAST_LONG = 40, 20
 _TESTS = 2
 _REPEATS = (
     "the baseline repeats its answers (temperature 0, or a cache), so only served names were compared: "
@@ -44,11 +46,11 @@ def served(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def fingerprint(run: ModelRun, label: str) -> Iterator[Test]:
-    """Noted: answers that carry the baseline's own system fingerprint come from the same servers."""
+    """Noted: answers that carry the baseline's own system fingerprint."""
     own = run.rows[label]["fingerprint"].dropna()
     same = int(own.isin(run.reference["fingerprint"].dropna().unique()).sum())
     if same >= LEAST_FINGERPRINTS:
-        text = f"A reseller of the official API: {same} of {len(own)} answers carry the baseline's own fingerprint."
+        text = f"{same} of {len(own)} answers carry the baseline's own fingerprint: the same servers or software."
         yield Test(FACET, "baseline_fingerprint", text, status="matches", value=same / len(own), n=len(own))
 
 
@@ -123,33 +125,33 @@ def _not_comparable(run: ModelRun) -> str | None:
         return "the texts are redacted; --suite probes would test the model"
     if not run.asked_twice:
         return run.asked_once
-    if len(run.agreements) < LEAST:
-        return f"the baseline answered {counted(len(run.agreements), 'sample')} twice; it takes {LEAST}"
-    if np.mean([agreement == 1 for agreement in run.agreements.values()]) >= REPEATS_ITSELF:
+    if run.agreements and np.mean([agreement == 1 for agreement in run.agreements.values()]) >= REPEATS_ITSELF:
         return _REPEATS
     return None
 
 
 def reach(run: ModelRun, label: str) -> Reach:
     """The share of answers by another model that the answers test finds, from the baseline's agreement with itself."""
-    why = run.thin(label) or run.fault(FACET) or _not_comparable(run)
+    why = run.thin(label) or run.asked_otherwise(label) or run.fault(FACET) or _not_comparable(run)
     if why == _REPEATS:
         # Equal answers show that at most the others come from another model. Unequal ones may, as from other hardware.
-        _, triples = _texts(run, label)
+        triples = [three for three in _texts(run, label)[1] if len(three[1]) >= _LEAST_CHARACTERS]
         equal = sum(own == one for own, one, _ in triples)
-        share = wilson(len(triples) - equal, len(triples))[1] if len(triples) >= LEAST else 1.0
+        share = wilson(len(triples) - equal, len(triples))[1] if len(triples) >= _LEAST_LONG else 1.0
         if share <= ENOUGH:
             text = f"{equal} of {len(triples)} answers equal the baseline's word for word: another model behind "
             return Reach(True, f"{text}{percent(share)} of the answers would have been seen.", len(triples))
     if why is not None:
         meant = run.asked_twice or bool((run.reference["decision"] != "undecided").any())
         return Reach(False, why, meant=meant)
-    agreement = np.array(list(run.agreements.values()))
-    n, share = len(agreement), smallest_share(agreement, run.alpha(_TESTS))
+    base = run.texts.get(run.baseline or "", {})
+    long = [each for each in run.agreements if len(base[each][0].shown) >= _LEAST_CHARACTERS]
+    agreement, alpha = np.array([run.agreements[each] for each in long]), run.alpha(_TESTS)
+    n, share = len(agreement), smallest_share(agreement, alpha, len(agreement))
     if share <= ENOUGH:
         return Reach(True, f"Another model behind {percent(share)} of the answers would have been seen.", n)
-    text = f"{too_few(n, 'sample')} to see another model behind half of the answers"
-    needed = math.ceil(n * (share / ENOUGH) ** 2) if math.isfinite(share) else None
+    text = f"{too_few(n, 'longer answer')} to see another model behind half of the answers"
+    needed = needed_size(n, lambda size: smallest_share(agreement, alpha, size) <= ENOUGH)
     return Reach(False, text, n, needed=needed)
 
 

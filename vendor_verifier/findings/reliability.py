@@ -21,7 +21,7 @@ GAP, CUT_GAP = 2, 1
 LEAST_DOWN, DOWN = 60, 0.5
 # Failing more than the baseline by this share and number leaves the facet untested, where no test shows it.
 LEAST_MORE, MORE = 2, 0.02
-_TESTS = 3
+_TESTS = 4
 # Above a third more failures make fewer groups, because they are one.
 _SHARES = tuple(points / 100 for points in range(1, 31))
 
@@ -61,7 +61,8 @@ def failures(run: ModelRun, label: str) -> Iterator[Test]:
         text = words.format(f"{count} of {len(own)}", main_failure(own[hit])[0])
         text += f"; baseline {int(base[name].sum())} of {len(base)}."
         counts = count + base_groups > 0
-        yield compared(FACET, name, text, found, line=line, counts=counts, samples=shown(own[hit]))
+        beyond = line + float(base[name].mean())
+        yield compared(FACET, name, text, found, line=beyond, counts=counts, samples=shown(own[hit]))
 
 
 def _base_groups(base: pd.DataFrame, name: str, n: int, gap: int) -> int:
@@ -77,9 +78,10 @@ def stopped_early(run: ModelRun, label: str) -> Iterator[Test]:
     rows, base = run.answered[label], run.answered[run.baseline or ""]
     if rows.empty or base.empty:
         return
+    # A token is a character at least.
+    length = "output_tokens" if rows["output_tokens"].notna().any() else "characters"
     stopped, base_stopped = (
-        (each["finish"] == "length") & (each["output_tokens"] < 0.9 * each["max_tokens"].fillna(np.inf))
-        for each in (rows, base)
+        (each["finish"] == "length") & (each[length] < 0.9 * each["max_tokens"].fillna(np.inf)) for each in (rows, base)
     )
     text = "answers stopped below the length asked for"
     yield hit_more_often(FACET, "stopped_early", text, rows, stopped, base_stopped, CUT_LINE)
@@ -115,6 +117,9 @@ def reach(run: ModelRun, label: str) -> Reach:
     failing, cut = seen("failed", GAP, n), seen("cut_off", CUT_GAP, n)
     if is_enough(n):
         text = f"{percent(failing or 0)} failed requests or {percent(cut or 0)} cut answers would have been seen."
+        refused = float((run.rows[label]["charge"] == "rate_limit").mean())
+        if refused > MORE:
+            text += f" It refused {percent(refused)} of our requests (429), which is not held against it."
         return Reach(True, text, n)
     text = f"{too_few(n, 'request')} to see {percent(ENOUGH_FAILED)} of them failing"
     return Reach(False, text, n, needed=needed_size(n, is_enough))

@@ -22,19 +22,19 @@ from vendor_verifier.stats.compare import (
     smallest,
     window_differences,
 )
-from vendor_verifier.text import too_few
+from vendor_verifier.text import counted, too_few
 
 FACET: FacetName = "speed"
 LINE = 1.25
 ENOUGH = 2.0
-# A first token that takes this multiple of the vendor's own median is late.
+# A first token that takes this multiple of the median, the vendor's or the baseline's, is late.
 LATE = 6
 LEAST_ANSWERS, LEAST_STREAMED = 30, 5
 # Pieces that follow each other this many times as fast as the baseline's may be made before.
 IMPLAUSIBLE = 2
 # The margins in Fisher's z by which a correlation must exceed the baseline's.
 CORRELATION_LINE, LOAD_LINE = 0.2, 0.1
-_TESTS = 5
+_TESTS = 6
 _RATIOS = tuple(1 + step / 20 for step in range(6, 61))
 _LATE_MS, _MOST_LATE = 5, 0.2
 
@@ -75,7 +75,10 @@ def slow(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def under_load(run: ModelRun, label: str) -> Iterator[Test]:
-    """First tokens that come the later the more requests are in flight (Spearman), by more than at the baseline."""
+    """First tokens that come the later the more requests are in flight (Spearman), by more than at the baseline.
+
+    Not where the vendor's slowest tenth is faster than the baseline's median.
+    """
     series = []
     for name in (label, run.baseline or ""):
         rows = run.answered[name][["sample", "sent_s", "e2e_ms", "ttft_ms"]].dropna()
@@ -83,7 +86,7 @@ def under_load(run: ModelRun, label: str) -> Iterator[Test]:
         ended = np.sort(sent + rows["e2e_ms"].to_numpy(float) / 1e3)
         in_flight = np.arange(len(rows)) - np.searchsorted(ended, sent, side="right")
         series += [in_flight.astype(float), rows["ttft_ms"].to_numpy(float)]
-    if min(map(len, series)) < LEAST_TIMES:
+    if min(map(len, series)) < LEAST_TIMES or np.quantile(series[1], 0.9) < np.median(series[3]):
         return
     found = correlated_more(series[0], series[1], series[2], series[3], LOAD_LINE)
     text = f"First tokens come later the more requests are in flight (rank correlation {found.value:.2f})."
@@ -91,14 +94,15 @@ def under_load(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def late(run: ModelRun, label: str) -> Iterator[Test]:
-    """First tokens later than six times the vendor's own median."""
+    """First tokens later than six times the median, the vendor's or the baseline's if that is longer."""
     own, base = (
         run.answered[name][["sample", "ttft_ms"]].dropna().sort_values("ttft_ms", ascending=False)
         for name in (label, run.baseline or "")
     )
     if min(len(own), len(base)) < LEAST_ANSWERS:
         return
-    late, base_late = (each["ttft_ms"] > LATE * each["ttft_ms"].median() for each in (own, base))
+    usual = base["ttft_ms"].median()
+    late, base_late = (each["ttft_ms"] > LATE * max(each["ttft_ms"].median(), usual) for each in (own, base))
     text = f"first tokens took over {LATE}× the median"
     yield hit_more_often(FACET, "late_first_tokens", text, own, late, base_late)
 
@@ -109,12 +113,13 @@ def faked(run: ModelRun, label: str) -> Iterator[Test]:
     Not where reasoning is billed. Answers with calls, which honest hosts may read whole first, count only where the
     pieces follow each other twice as fast as at the baseline; that is a sign by itself, and no margin is granted then.
     """
-    names = ["ttft_ms", "output_tokens"]
     both = run.answered[label], run.answered[run.baseline or ""]
+    length = "output_tokens" if both[0]["output_tokens"].notna().any() else "characters"
+    names = ["ttft_ms", length]
     pace, base_pace = (_times(rows, "slow_decoding").median() for rows in both)
     is_fast = pace < base_pace / IMPLAUSIBLE
     own, base = (rows[["sample", *names]][is_fast | (rows["calls"] == 0)].dropna() for rows in both)
-    if min(len(own), len(base)) < LEAST_ANSWERS or (run.answered[label]["reasoning_tokens"] > 0).any():
+    if min(len(own), len(base)) < LEAST_ANSWERS or any((rows["reasoning_tokens"] > 0).any() for rows in both):
         return
     first, tokens, base_first, base_tokens = (each[name].to_numpy(float) for each in (own, base) for name in names)
     found = correlated_more(first, tokens, base_first, base_tokens, 0.0 if is_fast else CORRELATION_LINE)
@@ -122,7 +127,7 @@ def faked(run: ModelRun, label: str) -> Iterator[Test]:
         f"Faked stream: the longer the answer, the later its first token (rank correlation {found.value:.2f}); it is "
         "generated before it is sent."
     )
-    longest = own.sort_values("output_tokens", ascending=False)
+    longest = own.sort_values(length, ascending=False)
     yield compared(FACET, "faked_stream", text, found, samples=shown(longest))
 
 
@@ -142,6 +147,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     base = run.answered.get(run.baseline or "", run.reference)
     own_times, base_times = (_timed(rows, "slow_first_token") for rows in (run.answered[label], base))
     n = min(own_times[0].size, base_times[0].size)
+    decoded, base_decoded = (_timed(rows, "slow_decoding")[0].size for rows in (run.answered[label], base))
     if why is None and not meant:
         why = "no streamed answers with times"
     elif why is None and n < LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
@@ -150,6 +156,8 @@ def reach(run: ModelRun, label: str) -> Reach:
         why, needed = too_few(n, "timed answer"), LEAST_TIMES
     elif why is None and window_differences(*own_times, *base_times) is None:
         why = "it was not asked at the same time as the baseline, or is so slow that the baseline ended long before"
+    elif why is None and decoded < LEAST_TIMES <= base_decoded:
+        why = f"decoding could be timed in {counted(decoded, 'answer')} only: it reports no tokens, or streams nothing"
     elif why is None and (ratio is None or ratio > ENOUGH):
         why, needed = "the baseline's own times vary too much to see a vendor that is twice as slow", 2 * n
     text = why or f"{ratio:.2g} times slower would have been seen."

@@ -111,13 +111,14 @@ def _verdict(findings: Sequence[Finding], reaches: Mapping[FacetName, Sequence[R
         if not (untested and (name == "bill" or not any(reach.meant for reach in reaches[name]))):
             counted.append(name)
     if not counted:
-        return Verdict("not_tested", "Nothing of this run is compared with a baseline.", facets)
+        return Verdict("not_tested", "No facet of this run is compared with a baseline.", facets)
     worst = min(counted, key=lambda name: WORST_FIRST.index(facets[name].status))
     status, reason = facets[worst].status, facets[worst].reason
     if status == "matches":
         reason = "No difference from the baseline was found."
     elif status == "not_tested":
-        names = [name.replace("_", " ") for name in counted if facets[name].status == status]
+        same = [name for name in counted if reason.rstrip(".") in facets[name].reason]
+        names = [name.replace("_", " ") for name in same]
         reason = f"{listed(names, 5).capitalize()} not tested: {reason}"
     return Verdict(status, reason, facets)
 
@@ -235,8 +236,9 @@ def _lacking(verdict: Verdict, reaches: Mapping[FacetName, Sequence[Reach]]) -> 
     found = [
         (name, each) for name in FACETS if name in lacking for each in reaches[name] if each.meant and not each.enough
     ]
-    names = listed([name.replace("_", " ") for name in _ORDER if name in {facet for facet, _ in found}], len(_ORDER))
     cause = next((each.text for _, each in found if each.needed is None), None)
+    caused = {name for name, each in found if (cause or "") in each.text}
+    names = listed([name.replace("_", " ") for name in _ORDER if name in caused], len(_ORDER))
     if not found:
         return verdict.reason
     if cause is not None:
@@ -250,11 +252,11 @@ def _tally(status: Sequence[Status]) -> str:
 
 
 def _scores(results: Mapping[str, VendorResult]) -> list[str]:
-    """A sentence for each evaluation, with its main scores, best first."""
+    """A sentence for each evaluation, with its main scores, worst first."""
     found = []
     for suite in dict.fromkeys(name for result in results.values() for name in result.suites):
         scores = {label: each.suites[suite].score for label, each in results.items() if suite in each.suites}
-        known = sorted((-score, label) for label, score in scores.items() if score is not None)
+        known = sorted((score, label) for label, score in scores.items() if score is not None)
         if known:
-            found.append(f"{suite}: {listed([f'{label} {-score:.3g}' for score, label in known], MOST_NAMED)}.")
+            found.append(f"{suite}: {listed([f'{label} {score:.3g}' for score, label in known], MOST_NAMED)}.")
     return found

@@ -29,7 +29,7 @@ class Money(msgspec.Struct, frozen=True):
     cost of a record without them, the price by the list; ``per_valid_call_usd`` divides everything by the valid tool
     calls; they are None where the cost of more than 20 % of the answers is unknown. ``requests`` counts the records of
     known cost, ``unpriced`` the attempts whose tokens are unknown: they may have been billed and are in no sum.
-    ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both.
+    ``reported_ratio`` = the vendor's own cost ÷ ours, over the ``reported`` answers and attempts with both.
     """
 
     total_usd: float | None
@@ -39,6 +39,7 @@ class Money(msgspec.Struct, frozen=True):
     requests: int
     unpriced: int
     reported_ratio: float | None = None
+    reported: int = 0
     per_answer_usd: float | None = None
 
 
@@ -102,6 +103,7 @@ def money(records: pd.DataFrame, attempts: pd.DataFrame, price: Price, *, policy
         # A request that was sent twice may have been billed twice.
         unpriced=int(useful["turns"][answers.isna()].sum() + rest.isna().sum() + records["resent"].sum()),
         reported_ratio=float(said[both].sum()) / ours if ours else None,
+        reported=int(both.sum()),
         per_answer_usd=float(answers.mean()) if is_priced and len(answers) else None,
     )
 

@@ -6,6 +6,7 @@ counts. Missing is missing (NaN, or no category), never 0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,6 +39,7 @@ from vendor_verifier.suites.trigger import judged
 
 CHUNK = 20_000
 _TAGS = ("category", "difficulty", "call_type", "id")
+_ADDED_LIMIT = re.compile(r"added:max_tokens=(\d{1,9})")
 _RESPONSE = ("finish_reason", "served_model", "served_provider", "fingerprint")
 
 
@@ -166,7 +168,13 @@ def _row(record: Record, score: Score, sample: Sample, main: str | None) -> tupl
     if timing is not None and record.offered_s is not None and timing.scheduled_ns is not None:
         waited_ms = -timing.scheduled_ns / 1e6
     limit = sample.turn.parameters.get("max_tokens")
-    rewritten = {note for turn in turns for note in turn.rewritten}
+    # Usage in a stream is no part of the question.
+    rewritten = {note for turn in turns for note in turn.rewritten} - {"dropped:stream_options"}
+    for note in filter(None, map(_ADDED_LIMIT.fullmatch, rewritten)):
+        limit = int(note[1])
+        if getattr(response, "finish_reason", None) != "length":
+            # A limit of ours changes no answer that ends before it.
+            rewritten = rewritten - {note[0]}
     return (
         record.model, record.label, record.suite, record.sample, record.repetition, record.block, record.region,
         begun_s, ended_s, record.offered_s, waited_ms,

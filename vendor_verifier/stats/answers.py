@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 MOST_CHARACTERS = 1_000
 LEAST = 10
+LEAST_FOUND = 20
 FEW = 100
 DRAWS = 20_000
 UNLIKE_SHARE = 0.8
@@ -84,15 +85,19 @@ def odd_one_out(found: NDArray[np.float64], rng: np.random.Generator) -> Leaning
     return Leaning(found.shape[0], z, min(1.0, one_sided / (UNLIKE_SHARE if z >= 0 else 1 - UNLIKE_SHARE)))
 
 
-def reach(agreement: NDArray[np.float64], level: float) -> float:
-    """The share of answers by another model that is found in 8 of 10 cases, from the baseline's agreement with itself.
+def reach(agreement: NDArray[np.float64], level: float, n: int) -> float:
+    """The share of ``n`` answers by another model that is found in 8 of 10 cases, from the baseline's agreement with
+    itself.
 
     (z₁₋share·level + z₀.₈) · √(1.5 · var s ÷ n) ÷ (mean s ÷ 2): two models are taken to agree half as much as one with
     itself, as real hosts of one model did in the worst case. Above 1 not even a whole substitute is sure to be found.
+    It is never below ``LEAST_FOUND`` answers: where the baseline's agreement hardly varies the formula promises too
+    much.
     """
-    mean = float(agreement.mean())
-    if not mean:
+    if not agreement.any():
         return math.inf
+    mean = float(agreement.mean())
     normal = NormalDist()
     distance = normal.inv_cdf(1 - UNLIKE_SHARE * level) + normal.inv_cdf(_POWER)
-    return distance * math.sqrt(1.5 * float(np.var(agreement)) / agreement.size) / _WEIGHTING / (mean / 2)
+    share = distance * math.sqrt(1.5 * float(np.var(agreement)) / n) / _WEIGHTING / (mean / 2)
+    return max(share, LEAST_FOUND / n)
