@@ -47,10 +47,6 @@ def retried(run: ModelRun, label: str, places: slice, failure: str) -> ModelRun:
     return dataclasses.replace(altered(run, label, places, retried=True), attempts=typed(rows, ATTEMPT_COLUMNS))
 
 
-def silent(run: ModelRun) -> ModelRun:
-    return altered(run, "v", **SILENT)
-
-
 def repeated(run: ModelRun, samples: int) -> ModelRun:
     """The run with these few samples, each asked again and again."""
     number = run.records["sample"].astype(str).str[1:].astype(int)
@@ -99,13 +95,13 @@ VICES: list[tuple[FacetName, str, Status, Alteration]] = [
     ("reliability", "down", "down", lambda run: failing(run, "v", np.flatnonzero(np.arange(315) % 5))),
     ("reliability", "retried", "check", lambda run: retried(run, "v", slice(0, None, 4), "http_5xx")),
     ("reliability", "stopped_early", "differs", at_v(SOME, finish="length", max_tokens=500.0)),
-    ("reliability", "stopped_early", "differs", lambda run: at_v(SOME, finish="length", max_tokens=500.0)(silent(run))),
     (
         "reliability",
-        "failed",
-        "check",
-        lambda run: failing(failing(run, "v", slice(0, None, 7)), BASE, slice(0, None, 40)),
+        "stopped_early",
+        "differs",
+        lambda r: at_v(SOME, finish="length", max_tokens=500.0)(at_v(**SILENT)(r)),
     ),
+    ("reliability", "failed", "check", lambda r: failing(failing(r, "v", slice(0, None, 7)), BASE, slice(0, None, 40))),
     ("speed", "slow_first_token", "check", at_v(ttft_ms=lambda x: 1.6 * x)),
     ("speed", "slow_decoding", "check", at_v(decode_s=lambda x: 2 * x)),
     ("speed", "late_first_tokens", "check", at_v(SOME, ttft_ms=9000.0)),

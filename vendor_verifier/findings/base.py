@@ -227,14 +227,12 @@ class ModelRun:
 
     def asked_otherwise(self, label: str) -> str | None:
         """Why too few of a vendor's answers can be compared: our wire put the questions in other words."""
-        own, base = (self.answers[each][["ok", "reworded"]] for each in (label, self.baseline or ""))
-        both = own.join(base.add_suffix("_base"), how="inner")
-        both = both[both["ok"] & both["ok_base"]]
-        other = both[both["reworded"].cat.codes != both["reworded_base"].cat.codes].astype(object)
+        own, base = (rows[rows["ok"]]["reworded"] for rows in (self.answers[label], self.answers[self.baseline or ""]))
+        both = own.to_frame("own").join(base.rename("base"), how="inner").astype(object).fillna("")
+        other = both[both["own"] != both["base"]]
         if len(other) <= (1 - LEAST_COMPARABLE) * len(both):
             return None
-        words = Counter(other["reworded"].fillna(other["reworded_base"])).most_common(1)[0][0]
-        share = f"{len(other)} of {len(both)} questions"
+        share, words = f"{len(other)} of {len(both)} questions", (other["own"] + other["base"]).mode()[0]
         return f"{share} were asked in other words than the baseline's ({words}): use one protocol for both"
 
     @cached_property

@@ -182,10 +182,9 @@ def score_reaches(run: ModelRun, label: str) -> list[Reach]:
     scores, why = run.scores[run.baseline] if run.baseline else {}, run.hindrances[label]
     if why is not None:
         return [Reach(False, why, n=len(base)) for base in scores.values()]
-    own = {suite: run.scores[label].get(suite, base[:0]).index for suite, base in scores.items()}
-    return [
-        _score_reach(suite, base[base.index.isin(own[suite])], run.alpha(_tests(run))) for suite, base in scores.items()
-    ]
+    own = run.scores[label]
+    common = {suite: base[base.index.isin(own.get(suite, base[:0]).index)] for suite, base in scores.items()}
+    return [_score_reach(suite, base, run.alpha(_tests(run))) for suite, base in common.items()]
 
 
 def _score_reach(suite: str, base: pd.Series[float], alpha: float) -> Reach:
