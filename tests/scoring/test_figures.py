@@ -70,7 +70,9 @@ def test_missing_rows(options: dict[str, Any], success: float, misses: int) -> N
     assert scored.complete == bool(options["complete"])
 
 
-@pytest.mark.parametrize("kind", ["harness", "untranslatable", "proxy", "proxy_failed", "tool_server", "dns", "skipped"])
+@pytest.mark.parametrize(
+    "kind", ["harness", "untranslatable", "proxy", "proxy_failed", "tool_server", "dns", "skipped"]
+)
 def test_what_never_reached_a_vendor_is_charged_to_nobody(kind: str) -> None:
     """A failure of this program or the network leaves success and F1 of the other records alone."""
     found = result(score([*everything(BASE), *everything(RIVAL)[:5], record(RIVAL, 5, bad(kind))]))
