@@ -379,8 +379,7 @@ def refuses_usage(attempt: Attempt, body: bytes) -> bool:
 
 def stops_vendor(failure: Failure) -> bool:
     """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, no way there, or a rate
-    limit of hours. A 403 does not stop it: it is as often about one prompt (a filter before the vendor) as about the
-    key."""
+    limit of hours. A 403 does not stop it: it is as often about one prompt as about the key."""
     asks_too_long = failure.rules.charge == "rate_limit" and (failure.retry_after_s or 0.0) > _LONGEST_PAUSE_S
     return asks_too_long or (failure.rules.stops and (failure.status != 403 or failure.rules.name == "no_credit"))
 

@@ -32,7 +32,7 @@ def test_a_run_is_a_row_a_vendor_and_replaces_itself(tmp_path: Path) -> None:
     runs = read_history(file).set_index("label").to_dict("index")
     assert len(runs) == 10
     assert runs["substitute"]["verdict"] == "differs"
-    assert [runs["buffering"][f"facets.{name}"] for name in ("speed", "model")] == ["check", "matches"]
+    assert [runs["buffering"][f"facets.{name}"] for name in ("speed", "model")] == ["check", "not_tested"]
     assert runs["reseller-a"]["f1"] == 1
     assert runs["official"]["f1"] != 1
     assert float(runs["slow"]["ttft_ms.p50"]) > 2 * float(runs["official"]["ttft_ms.p50"])
