@@ -174,8 +174,9 @@ def kinds_where(chosen: Callable[[Kind], bool]) -> frozenset[FailureKind]:
     return frozenset(kind.name for kind in _ROWS if chosen(kind))
 
 
-# Charges that count in no figure: nothing was sent to the vendor, or nothing reached it.
-UNCOUNTED: tuple[Charge, ...] = ("us", "network", "unasked")
+# Charges that count in no figure: nothing was sent to the vendor. What failed on the way counts, or a vendor that drops
+# connections would look better than one that answers with an error.
+UNCOUNTED: tuple[Charge, ...] = ("us", "unasked")
 # Failures that are ours: nothing was sent to the vendor, so nothing counts against it.
 NOT_CHARGED = kinds_where(lambda kind: kind.charge == "us")
 # Nothing was sent, or asking again would give the same result.

@@ -103,7 +103,7 @@ def goodput(records: pd.DataFrame, slos: Sequence[Gate]) -> pd.DataFrame:
     """By label: asked, good, failed, unmeasured and their ``share`` good ÷ asked.
 
     A request is good when it succeeded and keeps every SLO; unmeasured when it breaks none and some cannot be measured.
-    It is not asked where only our own lateness kept it from being measured, or where nothing reached the vendor.
+    It is not asked where only our own lateness kept it from being measured, or where nothing was sent.
     """
     own = records[~records["charge"].isin(UNCOUNTED)]
     kept, broken, late = own["ok"].copy(), ~own["ok"], pd.Series(False, index=own.index)

@@ -238,7 +238,7 @@ class ResponsesReader:
     def __init__(self) -> None:
         self._calls = _Calls()
         self._heard: dict[str, list[str]] = {"message": [], "reasoning": []}
-        # "part", "item" and "reasoning": those now open of which a delta came.
+        # "part", "item" and "reasoning": the open ones that had a delta.
         self._told: set[str] = set()
         self._is_complete = False
 
