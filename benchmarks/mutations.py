@@ -33,7 +33,7 @@ FAULTS = (
     Fault("scoring/money.py", "clip(upper=took)", "clip(upper=1)", "scoring"),
     Fault("scoring/figures.py", "succeeded / asked if asked", "succeeded / len(rows) if len(rows)", "scoring"),
     Fault("run/conversation.py", "if failure is None or has_token:", "if failure is None:", "run/test_retry.py faults/test_matrix.py"),
-    Fault("run/conversation.py", 'failure.status != 403 or failure.kind == "no_credit"', "True", "run faults/test_matrix.py"),
+    Fault("run/conversation.py", 'failure.status != 403 or failure.rules.name == "no_credit"', "True", "run faults/test_matrix.py"),
     Fault("run/conversation.py", "min(max(own_s, asked_s), rules.max_wait_s)", "max(own_s, asked_s)", "run"),
     Fault("run/queue.py", "if endless or repetition in self._left_at(target, place):", "if True:", "run"),
     Fault("run/limits.py", "account.failed.clear()", "pass", "run faults/test_dead_vendors.py"),
