@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE # without bytecode every process of the tests compiles the package anew
 .PHONY: demo test test-quick test-slow test-world lint docs bench bench-smoke clean
 
+# Without --no-compile pip compiles all of pandas and scipy, also what nobody imports.
 $(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-docs: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.$(EXTRA)'
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.$(EXTRA)'
 	touch $@
 $(VENV)/.installed-test: EXTRA := [test]
 $(VENV)/.installed-docs: EXTRA := [docs]
@@ -28,7 +29,7 @@ test-quick: $(VENV)/.installed-test
 	$(BIN)/pytest -n 3 -m 'not slow and not world'
 
 test-slow: $(VENV)/.installed-test
-	$(BIN)/pytest -n 2 -m 'slow and not world'
+	$(BIN)/pytest -n 3 -m 'slow and not world'
 
 test-world: $(VENV)/.installed-test
 	$(BIN)/python tests/world/install.py
