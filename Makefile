@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE # without bytecode every process of the tests compiles the package anew
-.PHONY: demo test test-quick test-slow test-world lint docs bench bench-smoke clean
+.PHONY: demo test test-slow test-world lint docs bench bench-smoke clean
 
 # Without --no-compile pip compiles all of pandas and scipy, also what nobody imports.
 $(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-docs: pyproject.toml constraints.txt
@@ -23,14 +23,11 @@ lint: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 	$(BIN)/deptry vendor_verifier vendors
 
-test: lint test-quick
-
-test-quick: $(VENV)/.installed-test
+test: lint
 	$(BIN)/pytest -n 3 -m 'not slow and not world'
 
 test-slow: $(VENV)/.installed-test
 	$(BIN)/pytest -n 3 -m 'slow and not world'
-
 test-world: $(VENV)/.installed-test
 	$(BIN)/python tests/world/install.py
 	WORLD=1 $(BIN)/pytest -m world tests/world $(TESTS)
