@@ -49,12 +49,11 @@ def newcomer(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Newcomer:
     """Dependencies are lent by a path file, so that nothing is downloaded; it does not lead to our own checkout."""
     base = tmp_path_factory.mktemp("newcomer")
     (base / "empty").mkdir()
-    subprocess.run([sys.executable, "-m", "venv", base / "venv"], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", base / "venv"], check=True)
     made = Newcomer(base / "empty", base / "venv" / "bin")
     site = made.types("-c", "import sysconfig; print(sysconfig.get_path('purelib'))", program="python").strip()
     Path(site, "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    wheel = str(next(built.glob("*.whl")))
-    made.types("-m", "pip", "install", "--no-deps", "--no-index", wheel, program="python")
+    made.types("-m", "pip", "install", "--no-deps", "--no-index", str(next(built.glob("*.whl"))), program="python")
     return made
 
 
@@ -77,8 +76,6 @@ def test_a_newcomer_gets_from_the_wheel_to_the_evidence(newcomer: Newcomer) -> N
     assert [Path(name).name for name in written] == ["ranking.csv", "verdicts.csv"]
     assert all((newcomer.folder / name).stat().st_size > 0 for name in written)
     assert newcomer.types("explain", "runs/latest", "--vendor", "reseller-a").startswith("verdict: ")
-    vendors = json.loads(newcomer.types("demo", "-n", "3", "--json"))["models"]["simulated-model"]["vendors"]
-    assert len(vendors) >= 5
 
 
 def test_the_wheel_puts_its_two_names_into_site_packages(built: Path) -> None:

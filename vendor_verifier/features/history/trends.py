@@ -91,19 +91,21 @@ def trends(history: pd.DataFrame, figures: Iterable[str] = WATCHED) -> list[Tren
 def _common_shift(levels: pd.DataFrame) -> pd.DataFrame:
     """Runs × vendors: how far the other vendors of the run together were from their own medians."""
     moved = levels - levels.median()
-    shifts = {label: [_shift(row) for row in moved.drop(columns=label).to_numpy()] for label in levels}
-    return pd.DataFrame(shifts, index=levels.index)
+    return pd.DataFrame({label: _shifts(moved.drop(columns=label).to_numpy()) for label in levels}, index=levels.index)
 
 
-def _shift(row: NDArray[np.float64]) -> float:
-    """The median movement, as far as three vendors, and three in four, moved at least half as far; else 0."""
-    others = row[~np.isnan(row)]
-    needed = max(LEAST_OTHERS, math.ceil(0.75 * len(others)))
-    if len(others) < needed:
-        return 0.0
-    ordered = np.sort(others)
-    up, down = max(ordered[-needed], 0.0), min(ordered[needed - 1], 0.0)
-    return float(min(max(np.median(ordered), 2 * down), 2 * up))
+def _shifts(others: Floats) -> Floats:
+    """Per run the median movement, as far as three vendors, and three in four, moved at least half as far; else 0."""
+    found = np.zeros(len(others))
+    count = np.count_nonzero(~np.isnan(others), axis=1)
+    needed = np.maximum(LEAST_OTHERS, np.ceil(0.75 * count).astype(int))
+    if (enough := count >= needed).any():
+        rows, count, needed = np.sort(others[enough], axis=1), count[enough], needed[enough]  # missing ones come last
+        at = np.arange(len(rows))
+        up, down = np.maximum(rows[at, count - needed], 0), np.minimum(rows[at, needed - 1], 0)
+        middle = (rows[at, (count - 1) // 2] + rows[at, count // 2]) / 2
+        found[enough] = np.clip(middle, 2 * down, 2 * up)
+    return found
 
 
 def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, correlation: float) -> Trend:
@@ -242,10 +244,8 @@ def _t_test(before: Floats, after: Floats, correlation: float = 0.0) -> tuple[fl
     if squares <= 1e-24:
         return (1.0 if effect == 0 else 0.0), effect
     # v(m) of both levels.
-    spread = [
-        (1 + 2 * sum((1 - k / n) * correlation**k for k in range(1, n) if correlation**k > 1e-6)) / n
-        for n in (len(before), len(after))
-    ]
+    near = correlation / (1 - correlation)
+    spread = [(1 + 2 * near * (1 - (1 + near) * (1 - correlation**n) / n)) / n for n in (len(before), len(after))]
     free = sum(len(level) * (1 - own) for level, own in zip((before, after), spread, strict=True))
     error = math.sqrt(squares / free * sum(spread))
     degrees = max(1.0, free * (1 - correlation**2) / (1 + correlation**2))
