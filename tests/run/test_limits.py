@@ -58,9 +58,6 @@ async def test_only_failures_in_a_row_end_an_account(monkeypatch: pytest.MonkeyP
 def test_places_stay_between_one_and_what_was_given(answers: list[bool], given_places: int) -> None:
     """Whatever a vendor answers, somebody may ask, and never more than the plan allows."""
     backoff = Backoff(given_places)
-    in_use = given_places
     for is_limited in answers:
         backoff.attempt_ended(is_limited=is_limited)
-        in_use += backoff.places_back() - 1
         assert 1 <= backoff.lowest <= backoff.now <= given_places
-        assert 0 <= in_use <= given_places

@@ -46,7 +46,6 @@ class Backoff:
 
     def __init__(self, given: int) -> None:
         self.given = self.now = self.lowest = given
-        self._withheld = 0  # places that have really been taken out of use
         self._good = 0
         self._recent: deque[bool] = deque(maxlen=_LOOKED_AT)
 
@@ -62,16 +61,6 @@ class Backoff:
             self._good = 0
             self.now += 1
 
-    def places_back(self) -> int:
-        """Places that the end of one attempt frees: usually 1, none while places are being withdrawn."""
-        wanted = self.given - self.now
-        if self._withheld < wanted:
-            self._withheld += 1
-            return 0
-        back = 1 + self._withheld - wanted
-        self._withheld = wanted
-        return back
-
 
 class Account:
     """One account's places, pause and budgets. A free place goes to the entry that uses the fewest."""
@@ -86,7 +75,6 @@ class Account:
         tokens = [each.tokens_per_minute for each in entries if each.tokens_per_minute is not None]
         self._buckets = [Bucket(min(requests))] if requests else []
         self._buckets += [Bucket(min(tokens), tokens=True)] if tokens else []
-        self._free = places
         self._using = Counter[Name]()
         # By entry; the one that was served last comes last.
         self._waiting: dict[Name, deque[asyncio.Future[None]]] = {name: deque() for name in self.names}
@@ -95,36 +83,32 @@ class Account:
 
     async def take_place(self, name: Name) -> None:
         """Wait for a place."""
-        if self._free > 0:
-            self._free -= 1
-            self._using[name] += 1
-            return
         waiting = asyncio.get_running_loop().create_future()
         self._waiting[name].append(waiting)
+        self._hand_out()
         try:
             await waiting
         except asyncio.CancelledError:
             if not waiting.cancelled():
-                self.free_place(name, 1)
+                self.free_place(name)
             raise
 
-    def free_place(self, name: Name, places: int) -> None:
-        """Take back a place, and hand out up to ``places``."""
+    def free_place(self, name: Name) -> None:
+        """Take back a place; while there are too many it is not given to another."""
         self._using[name] -= 1
-        self._free += places
-        while self._free > 0 and (waiting := [each for each, line in self._waiting.items() if line]):
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._using.total() < self.backoff.now:
+            waiting = [name for name, line in self._waiting.items() if line]
+            if not waiting:
+                return
             chosen = min(waiting, key=self._using.__getitem__)
             line = self._waiting[chosen] = self._waiting.pop(chosen)
             first = line.popleft()
             if not first.cancelled():
                 first.set_result(None)
-                self._free -= 1
                 self._using[chosen] += 1
-
-    @property
-    def may_wait(self) -> bool:
-        """Whether it was ever paused or has a budget; most accounts were not and have none."""
-        return self.paused_until > 0 or bool(self._buckets)
 
     async def wait_for_turn(self, ask: Ask, over: asyncio.Event) -> None:
         """Wait until no pause holds and, first come first served, the budgets have room, or until ``over``."""
@@ -150,9 +134,8 @@ class Account:
 
     def wake(self) -> None:
         """Let those who wait check whether there is still something to wait for."""
-        if self._buckets:
-            self._answered.set()
-            self._answered = asyncio.Event()
+        self._answered.set()
+        self._answered = asyncio.Event()
 
     def _wait_s(self, now: float) -> float:
         return max(self.paused_until - now, *(bucket.wait_s(now) for bucket in self._buckets))
@@ -161,7 +144,8 @@ class Account:
 class Limiter:
     """Gives and withholds permits to send. ``spending`` ends the run when a limit is reached. Without ``gives_way`` an
     account that asks for less gets what was planned: a measured load must be the one planned. ``stopped`` are
-    accounts that are finished, ``refused`` entries stopped on their own."""
+    accounts that are finished, ``refused`` entries stopped on their own; ``closed`` is set when the run takes nothing
+    new."""
 
     def __init__(
         self,
@@ -177,7 +161,7 @@ class Limiter:
         }
         self.stopped: dict[str, str] = {}
         self.refused: dict[Name, str] = {}
-        self._is_closed = False
+        self.closed = asyncio.Event()
         self._spending = spending or Spending()
         self._gives_way = gives_way
         self._over = {(entry.model, entry.label): asyncio.Event() for entry in entries}
@@ -193,18 +177,16 @@ class Limiter:
         await account.take_place(name)
         permit: Permit = "closed"
         try:
-            if account.may_wait and not self._over[name].is_set():
-                await account.wait_for_turn(ask, self._over[name])
+            await account.wait_for_turn(ask, self._over[name])
             permit = self._last_word(entry)
         finally:
             if permit != "granted":
-                account.free_place(name, 1)
+                account.free_place(name)
         return permit
 
     def release(self, entry: Entry) -> None:
         """Give the place back when the attempt is over."""
-        name, account = (entry.model, entry.label), self.accounts[entry.account]
-        account.free_place(name, account.backoff.places_back())
+        self.accounts[entry.account].free_place((entry.model, entry.label))
 
     async def rest(self, entry: Entry, seconds: float) -> None:
         """Wait between two attempts without holding a place; shorter when there will be no permit anyway."""
@@ -252,16 +234,15 @@ class Limiter:
 
     def close(self) -> None:
         """Give no more permits to anyone; requests in flight go on."""
-        if not self._is_closed:
-            self._is_closed = True
-            for account in self.accounts:
-                self._end(account)
+        self.closed.set()
+        for account in self.accounts:
+            self._end(account)
 
     def _last_word(self, entry: Entry) -> Permit:
-        if not self._is_closed and (entry.account in self.stopped or (entry.model, entry.label) in self.refused):
+        if not self.closed.is_set() and (entry.account in self.stopped or (entry.model, entry.label) in self.refused):
             return "stopped"
         # Also asked when closed already: it learns that there was something left to send.
-        if not self._spending.take(is_open=not self._is_closed):
+        if not self._spending.take(is_open=not self.closed.is_set()):
             self.close()
             return "closed"
         return "granted"

@@ -28,8 +28,6 @@ from vendor_verifier.run.conversation import Conversation, Due, Emit
 from vendor_verifier.run.limits import Name
 from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
 
-EntryKey = tuple[str, str]
-
 # Plays of one entry that may wait beyond its places, so that a rate that is too high fills neither memory nor the loop.
 MOST_WAITING = 10_000
 # The outcome of a play once nothing more is sent to its vendor.
@@ -85,7 +83,7 @@ class Load:
         self._plan = plan
         self._emit = emit
         self._conversation = conversation
-        self._over = anyio.Event()
+        self._over = conversation.limiter.closed
         self._under_way: Counter[str] = Counter()
         order = queue.order(plan.seed)
         self._lanes = [
@@ -101,11 +99,7 @@ class Load:
             if queue.left_of(place)
         ]
 
-    def close(self) -> None:
-        """Start nothing more; what is in flight goes on."""
-        self._over.set()
-
-    async def offer(self) -> Mapping[EntryKey, LoadReport]:
+    async def offer(self) -> Mapping[Name, LoadReport]:
         """Offer everything; the load offered to each entry."""
         slots = asyncio.Semaphore(self._plan.vendor_concurrency or max(1, len(self._lanes)))
         rate = self._plan.load.request_rate
@@ -126,13 +120,6 @@ class Load:
     async def _by_clock(self, lane: _Lane, shift_s: float) -> None:
         zero_ns = time.perf_counter_ns() + int(shift_s * 1e9)
         room = asyncio.Semaphore(lane.report.cap + MOST_WAITING)
-
-        async def play(item: WorkItem, number: int | None, due: Due) -> None:
-            try:
-                await self._play(lane, item, number, due)
-            finally:
-                room.release()
-
         async with asyncio.TaskGroup() as group:
             for due_s in due_times(self._plan.load, self._plan.seed):
                 if not lane.goes_on(due_s):
@@ -143,17 +130,21 @@ class Load:
                 await room.acquire()
                 # Lets the others run, when many are due at once or none has to be waited for.
                 await asyncio.sleep(0)
-                if self._over.is_set() or not lane.goes_on(due_s):
+                if not lane.goes_on(due_s):
                     return
-                group.create_task(play(*lane.draw(), Due(due_ns, due_s)))
+                playing = group.create_task(self._play(lane, *lane.draw(), Due(due_ns, due_s)))
+                playing.add_done_callback(lambda _: room.release())
+                if self._over.is_set():
+                    # That one is not sent, and tells the limits that something was left.
+                    return
 
     async def _by_places(self, lane: _Lane) -> None:
         zero_ns = time.perf_counter_ns()
 
         async def place(opens_s: float) -> None:
             await self._wait_until(zero_ns + int(opens_s * 1e9))
-            while not self._over.is_set() and lane.goes_on(time.perf_counter()):
-                await self._play(lane, *lane.draw(), None)
+            while lane.goes_on(time.perf_counter()) and await self._play(lane, *lane.draw(), None):
+                pass
 
         async with asyncio.TaskGroup() as group:
             for number in range(lane.report.cap):
@@ -167,7 +158,8 @@ class Load:
             with anyio.move_on_after(left_ns / 1e9):
                 await self._over.wait()
 
-    async def _play(self, lane: _Lane, item: WorkItem, number: int | None, due: Due | None) -> None:
+    async def _play(self, lane: _Lane, item: WorkItem, number: int | None, due: Due | None) -> bool:
+        """Make one record; False when the run takes nothing new."""
         account, report = lane.entry.account, lane.report
         is_held = due is not None and self._under_way[account] >= report.cap
         self._under_way[account] += 1
@@ -176,20 +168,20 @@ class Load:
         finally:
             self._under_way[account] -= 1
         if record is None:
-            # The run takes nothing new.
             report.begun -= number is not None
-            self.close()
-            return
+            report.warmup -= number is None
+            return False
         failure = None if record.final is None else record.final.failure
         lane.is_stopped = lane.is_stopped or (failure is not None and failure.kind in _OF_A_STOPPED_VENDOR)
         if number is None:
             report.warmup_failed += not record.succeeded
-            return
+            return True
         report.repetitions = max(report.repetitions, item.repetition + 1)
         report.held_back += is_held
         if (lag := lag_ms(record)) is not None:
             lane.lags.append(lag)
         self._emit((record,))
+        return True
 
 
 def lag_ms(record: Record) -> float | None:

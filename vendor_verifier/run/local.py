@@ -79,17 +79,10 @@ async def run_local(
     lag, load = LoopLag(), None
     async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}) as client:
         conversation = Conversation(client, limiter, plan.retry, rng, scrubber, run, lag, tools)
-        shaped = Load(plan, queue, conversation, emit) if plan.load.is_shaped else None
-
-        def close() -> None:
-            limiter.close()
-            if shaped is not None:
-                shaped.close()
-
-        async with interruptible(close) as interruption:
+        async with interruptible(limiter.close) as interruption:
             with lag:
-                if shaped is not None:
-                    load = await shaped.offer()
+                if plan.load.is_shaped:
+                    load = await Load(plan, queue, conversation, emit).offer()
                 else:
                     await Engine(plan, queue, conversation, emit).ask()
     eased = {
