@@ -102,6 +102,11 @@ class Response(msgspec.Struct, frozen=True):
     anomalies: tuple[str, ...] = ()
     calls_whole: bool = False
 
+    @property
+    def characters(self) -> int:
+        """The characters of its text, its reasoning and its calls' arguments."""
+        return len(self.text) + len(self.reasoning) + sum(len(call.arguments) for call in self.tool_calls)
+
 
 class Failure(msgspec.Struct, frozen=True):
     """The reason why an attempt did not succeed. ``message`` is capped and scrubbed of secrets.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from vendor_verifier.records.plan import Entry
-from vendor_verifier.records.record import Attempt, Usage
+from vendor_verifier.records.record import Attempt, Response, Usage
 from vendor_verifier.records.request import BUDGETS
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.wire.payload import parse_json
@@ -113,22 +113,17 @@ class Spending:
 
         A sending that is to be sent again costs its prompt: the vendor may have read it before closing.
         """
-        response, price = attempt.response, entry.price
-        usage = response.usage if response is not None else None
-        characters = 0
-        if response is not None:
-            characters = len(response.text) + len(response.reasoning)
-            characters += sum(len(call.arguments) for call in response.tool_calls)
-        hidden = _MOST_HIDDEN_TOKENS
+        answer, price = attempt.response or Response(), entry.price
+        usage, characters, hidden = answer.usage or Usage(), answer.characters, _MOST_HIDDEN_TOKENS
         most = price and cost_usd(Usage(sent_bytes + hidden, characters + hidden), price)
-        if usage is not None and usage.cost_usd is not None:
+        if usage.cost_usd is not None:
             self.cost_usd += min(usage.cost_usd, most or usage.cost_usd)
             return
         # No vendor charges for a request that was refused or never answered.
-        is_free = response is None and attempt.failure is not None and not attempt.resent
+        is_free = attempt.response is None and attempt.failure is not None and not attempt.resent
         if self.max_cost_usd is None or price is None or is_free:
             return
-        cost = cost_usd(usage, price) if usage is not None else None
+        cost = cost_usd(usage, price)
         if cost is None:
             usage = Usage(sent_bytes // _BYTES_PER_PAID_TOKEN, characters // _BYTES_PER_PAID_TOKEN)
             cost = cost_usd(usage, price)

@@ -130,7 +130,8 @@ class Conversation:
             offered_s=None if due is None else due.offered_s,
             sample_name=None if (name := item.sample.tags.get("id")) is None else str(name),
         )
-        if sum(map(_characters, turns)) > _MOST_READ_HERE:
+        answers = [attempt.response for turn in turns for attempt in turn.attempts if attempt.response is not None]
+        if sum(answer.characters for answer in answers) > _MOST_READ_HERE:
             return await anyio.to_thread.run_sync(self.scrubber.record, made, item.sample.turn.tools)
         return self.scrubber.record(made, item.sample.turn.tools)
 
@@ -336,12 +337,6 @@ class Conversation:
 
 def _was_sent(turns: Sequence[TurnRecord]) -> bool:
     return any(attempt.timing for turn in turns for attempt in turn.attempts)
-
-
-def _characters(turn: TurnRecord) -> int:
-    answers = [attempt.response for attempt in turn.attempts if attempt.response is not None]
-    calls = sum(len(call.arguments) for answer in answers for call in answer.tool_calls)
-    return calls + sum(len(answer.text) + len(answer.reasoning) for answer in answers)
 
 
 def _is_skipped(attempt: Attempt) -> bool:
