@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import sub
 
 import msgspec
@@ -52,9 +52,10 @@ Interpret = Callable[[str, bool], Parsed]
 
 class Answer:
     """What one answer has said so far; ``at_ns`` is the moment of the event that is being read. Pieces of text,
-    reasoning or a call with a character in them are its tokens; ``characters`` counts them all."""
+    reasoning or a call with a character in them are its tokens; ``characters`` counts them all. ``tool_names`` maps
+    names as sent to names as declared."""
 
-    def __init__(self, interpret: Interpret | None = None) -> None:
+    def __init__(self, interpret: Interpret | None = None, tool_names: Mapping[str, str] | None = None) -> None:
         self.at_ns = 0
         self.characters = 0
         self.ended = False
@@ -64,13 +65,13 @@ class Answer:
         self.first_answer_ns: int | None = None
         self.token_moments: list[int] = []
         self._interpret = interpret
+        self._tool_names = tool_names or {}
         self._sizes: list[int] = []
         self._texts: list[str] = []
         self._reasonings: list[str] = []
         self._calls, self._legacy_calls = ToolCalls(), ToolCalls()
         self._whole_calls = 0
         self._usage: Usage | None = None
-        self._finish_raw: str | None = None
         # By the response's fields.
         self._names: dict[str, str] = {}
         self._anomalies: dict[str, None] = {}
@@ -126,11 +127,11 @@ class Answer:
             news = Usage(*(new or (new if old is None else old) for new, old in pairs))
         self._usage = news
 
-    def finish(self, reason: FinishReason, raw: str | None, native: str | None = None) -> None:
+    def finish(self, reason: FinishReason, raw: str, native: str | None = None) -> None:
         """The model finished; ``raw`` is the vendor's own word, ``native`` that of a router's upstream."""
-        if self.finish_reason is not None and self._finish_raw != raw:
+        if self._names.get("finish_raw", raw) != raw:
             self._anomalies["finish_changed"] = None
-        self.finish_reason, self._finish_raw = reason, raw
+        self.finish_reason, self._names["finish_raw"] = reason, raw
         if native:
             self._names["native_finish_reason"] = native
 
@@ -195,27 +196,40 @@ class Answer:
 
     def response(self, *, streamed: bool) -> Response:
         """The answer so far, as it is recorded."""
-        text, reasoning, reason = "".join(self._texts), "".join(self._reasonings), self.finish_reason
+        text, reasoning = self._fit("".join(self._texts)), self._fit("".join(self._reasonings))
+        reason = self.finish_reason
         calls = self._calls.joined() or self._legacy_calls.joined()
         if self._interpret is not None and text and self.is_over:
             parsed = self._interpret(text, reason == "length")
             text, reasoning, calls = parsed.text, parsed.reasoning, parsed.tool_calls
             # Raw completions call every end ``stop``.
             reason = "tool_calls" if reason == "stop" and calls else reason
-        noticed = self._noticed(text, calls)
-        response = Response(
+        declared = tuple(map(self._declared, calls))
+        names = {field: self._fit(name[:MAX_WORD]) for field, name in self._names.items()}
+        noticed = [*self._anomalies, *self._noticed(text, calls), *self.flags]
+        return Response(
             text=text,
             reasoning=reasoning,
-            tool_calls=calls,
+            tool_calls=declared,
             finish_reason=reason,
-            finish_raw=self._finish_raw,
             usage=self._usage,
             streamed=streamed,
-            anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed, *self.flags])),
+            anomalies=tuple(dict.fromkeys(noticed)),
             calls_whole=0 < self._whole_calls == len(self.token_moments),
-            **self._names,
+            **names,
         )
-        return _writable(response)
+
+    def _fit(self, text: str) -> str:
+        """The text fit for UTF-8; damage is noted."""
+        fitting = well_formed(text)
+        if fitting.count("\ufffd") > text.count("\ufffd"):
+            self.anomaly("lone_surrogate")
+        return fitting
+
+    def _declared(self, call: ToolCall) -> ToolCall:
+        """The call under the name that was declared, with every text fit for UTF-8."""
+        name, id = self._fit(call.name), call.id and self._fit(call.id[:MAX_WORD])
+        return structs.replace(call, name=self._tool_names.get(name, name), arguments=self._fit(call.arguments), id=id)
 
     def _noticed(self, text: str, calls: Sequence[ToolCall]) -> Iterator[str]:
         """The anomalies that only the whole answer shows."""
@@ -237,33 +251,3 @@ class Answer:
             yield "no_finish_reason"
         if self._usage is not None and self._usage.output == 0 and self.token_moments:
             yield "usage_zero"
-
-
-_WORDS = ("finish_raw", "served_model", "served_provider", "native_finish_reason", "fingerprint", "request_id")
-
-
-def _writable(response: Response) -> Response:
-    """The same answer with every text fit for UTF-8 and every identifying word at most ``MAX_WORD`` characters."""
-    is_damaged = False
-
-    def fit(text: str) -> str:
-        nonlocal is_damaged
-        fitting = well_formed(text)
-        is_damaged = is_damaged or fitting.count("\ufffd") > text.count("\ufffd")
-        return fitting
-
-    def word(text: str | None) -> str | None:
-        return None if text is None else fit(text[:MAX_WORD])
-
-    calls = [
-        structs.replace(call, name=fit(call.name), arguments=fit(call.arguments), id=word(call.id))
-        for call in response.tool_calls
-    ]
-    changed = structs.replace(
-        response,
-        text=fit(response.text),
-        reasoning=fit(response.reasoning),
-        tool_calls=tuple(calls),
-        **{name: word(getattr(response, name)) for name in _WORDS},
-    )
-    return structs.replace(changed, anomalies=(*changed.anomalies, "lone_surrogate")) if is_damaged else changed

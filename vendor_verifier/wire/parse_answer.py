@@ -53,18 +53,15 @@ def read_answer(
     """Read one exchange with a fresh ``reader``; a cut stream gives both the partial response and the failure.
     ``tool_names`` maps names as sent to names as declared, ``classify`` is the vendor's opinion of a non-2xx answer,
     ``asked_stream``: whether an answer in one piece is odd."""
-    timing, response, failure = _read(exchange, reader, tool_names or {}, classify, asked_stream)
+    answer = Answer(getattr(reader, "interpret", None), tool_names)
+    timing, response, failure = _read(exchange, reader, answer, classify, asked_stream)
     request_id = request_id_of(exchange.headers)
-    if request_id is not None:
-        if response is not None and response.request_id is None:
-            response = structs.replace(response, request_id=request_id)
-        failure = failure and structs.replace(failure, request_id=request_id)
+    if failure is not None and request_id is not None:
+        failure = structs.replace(failure, request_id=request_id)
     return timing, response, failure
 
 
-def _read(
-    exchange: Exchange, reader: Reader, tool_names: Mapping[str, str], classify: Classify | None, asked_stream: bool
-) -> Outcome:
+def _read(exchange: Exchange, reader: Reader, answer: Answer, classify: Classify | None, asked_stream: bool) -> Outcome:
     if exchange.status is None:
         return _timing(exchange), None, exchange.failure or Failure.of("protocol", "no answer")
     head = _head(exchange)
@@ -80,7 +77,6 @@ def _read(
         is_other = exchange.failure is not None and exchange.failure.kind != "bad_payload"
         stopped = exchange.failure if is_other else Failure.of("bad_payload", packed, exchange.status)
         return _timing(exchange), None, stopped
-    answer = Answer(getattr(reader, "interpret", None))
     # By the look of the first bytes, else by content type: some hosts send either under the other's type.
     streamed = head.startswith(STREAM_STARTS) or (exchange.is_event_stream and not head.startswith(_BODY_STARTS))
     if streamed:
@@ -91,14 +87,12 @@ def _read(
         answer.flags.append("bytes_after_answer")
     if any("\ufffd" in value for value in exchange.headers.values()):
         answer.flags.append("invalid_header")
+    answer.identity(response_id=request_id_of(exchange.headers))
     response = answer.response(streamed=streamed)
     empty = not (response.text or response.reasoning or response.tool_calls)
     failure = _judge(exchange, answer, response, unreadable, empty=empty)
     if empty and not answer.is_over:
         return _timing(exchange, answer if streamed else None), None, failure
-    if tool_names and response.tool_calls:
-        calls = [structs.replace(call, name=tool_names.get(call.name, call.name)) for call in response.tool_calls]
-        response = structs.replace(response, tool_calls=tuple(calls))
     return _timing(exchange, answer if streamed else None), response, failure
 
 
