@@ -14,6 +14,8 @@ from typing import Any
 
 from vendor_verifier.errors import UsageError, install_line
 from vendor_verifier.records.request import Turn
+from vendor_verifier.wire.base import Notes
+from vendor_verifier.wire.history import TextPart, read_parts
 from vendor_verifier.wire.openai_completions import CannotRender, Render
 from vendor_verifier.wire.payload import parse_json
 
@@ -104,8 +106,8 @@ def _message(message: dict[str, Any], *, as_objects: bool) -> dict[str, Any]:
     """A message with its text parts run together and past arguments as the template wants them."""
     content = message.get("content")
     if isinstance(content, (list, tuple)):
-        texts = [part if isinstance(part, str) else part.get("text") or part.get("refusal") or "" for part in content]
-        message["content"] = "".join(texts)
+        parts = read_parts(content, Notes())
+        message["content"] = "".join(part.text for part in parts if isinstance(part, TextPart))
     if as_objects and isinstance(message.get("tool_calls"), (list, tuple)):
         message["tool_calls"] = [_call(call) for call in message["tool_calls"]]
     return message

@@ -150,11 +150,6 @@ def system_text(history: Iterable[PastMessage], notes: Notes) -> str:
     return "\n\n".join(texts)
 
 
-def past_calls(history: Iterable[PastMessage]) -> list[PastCall]:
-    """All calls of the history, in order."""
-    return [call for past in history for call in past.calls]
-
-
 def in_turns(spoken: Iterable[tuple[str, list[T]]], notes: Notes) -> list[tuple[str, list[T]]]:
     """(role, parts) with neighbours of one role joined and empty messages left out, for protocols that want turns to
     alternate and the last one not to be the assistant's."""

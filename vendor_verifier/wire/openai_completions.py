@@ -31,26 +31,19 @@ from vendor_verifier.records.record import ToolCall
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Parsed
 from vendor_verifier.wire.base import Notes, join_url
+from vendor_verifier.wire.history import ImagePart, read_parts
 from vendor_verifier.wire.openai_chat import OpenAIChatReader
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, as_text, parse_json
-from vendor_verifier.wire.request_support import budget_or, headers_of, lay_over, post, switched
+from vendor_verifier.wire.request_support import budget_or, headers_of, lay_over, note_leftovers, post, switched
 from vendor_verifier.wire.tool_calls import MAX_CALLS
 
 DEFAULT_MAX_TOKENS = 4096
-# Read by the chat template, not by the host.
-_TEMPLATE = frozenset({"chat_template_kwargs", "reasoning_effort"})
-_NEUTRAL: Mapping[str, tuple[object, ...]] = {
-    "tool_choice": ("auto", None),
-    "parallel_tool_calls": (True, None),
-    "response_format": ({"type": "text"}, None),
-    "modalities": (["text"], None),
-    "n": (1, None),
-    "functions": (None,),
-    "function_call": (None,),
-    "audio": (None,),
-}
-_PART_NAMES = {"image_url": "image", "input_audio": "audio"}
-_TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal"})
+# Ask for more than one text.
+_MORE = frozenset({
+    "tool_choice", "parallel_tool_calls", "response_format", "modalities", "n", "functions", "function_call", "audio",
+})  # fmt: skip
+# Not sent as they are; the chat template reads the first two.
+_NOT_SENT = _MORE | {"chat_template_kwargs", "reasoning_effort", "max_tokens", "max_completion_tokens"}
 
 Render = Callable[[Turn], str]
 
@@ -98,10 +91,8 @@ class OpenAICompletions:
             if not isinstance(message, Mapping):
                 notes.cannot("message that is not an object")
                 continue
-            for part in as_list(message.get("content")):
-                kind = "text" if isinstance(part, str) else as_text(as_dict(part).get("type")) or "text"
-                if kind not in _TEXT_PARTS:
-                    notes.cannot(f"{_PART_NAMES.get(kind, kind)} part")
+            if any(isinstance(part, ImagePart) for part in read_parts(message.get("content"), notes)):
+                notes.cannot("image part")
         if self.render is None:
             notes.cannot("prompt: no chat template was loaded")
         if self.render is None or notes.untranslatable:
@@ -114,14 +105,12 @@ class OpenAICompletions:
 
     def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
         settings: dict[str, Any] = {"max_tokens": budget_or(self.default_max_tokens, parameters, notes)}
+        note_leftovers({name: value for name, value in parameters.items() if name in _MORE}, (), notes)
         for name, value in parameters.items():
-            if name in _NEUTRAL:
-                if value not in _NEUTRAL[name]:
-                    notes.cannot("n>1" if name == "n" and value != 0 else name)
-            elif name in ("logprobs", "top_logprobs"):
+            if name in ("logprobs", "top_logprobs"):
                 if value:
                     notes.rewrote(f"dropped:{name}")
-            elif name not in _TEMPLATE and name not in ("max_tokens", "max_completion_tokens"):
+            elif name not in _NOT_SENT:
                 settings[name] = value
         return settings
 

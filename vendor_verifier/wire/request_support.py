@@ -13,13 +13,14 @@ from typing import Any, Literal
 
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, json_bytes
-from vendor_verifier.wire.history import PastCall, PastMessage, past_calls, read_messages
+from vendor_verifier.wire.history import PastCall, PastMessage, read_messages
 from vendor_verifier.wire.payload import as_dict, as_list, as_text
 
 # Values that ask for nothing beyond what every protocol does anyway.
 _NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "n": (1,),
     "best_of": (1,),
+    "tool_choice": ("auto",),
     "logprobs": (False,),
     "top_logprobs": (0,),
     "presence_penalty": (0,),
@@ -161,7 +162,7 @@ class PlainTurn:
     @property
     def calls(self) -> list[PastCall]:
         """The calls of the history, in order."""
-        return past_calls(self.history)
+        return [call for past in self.history for call in past.calls]
 
     def ids(self, illegal: re.Pattern[str], longest: int) -> dict[str, str]:
         """Call ids of the history → ids to send, as :func:`sent_names` narrows them."""
@@ -180,7 +181,7 @@ def plain_turn(turn: Turn, notes: Notes, illegal: re.Pattern[str], longest: int)
     if any(past.role == "assistant" and past.has_image for past in history):
         notes.cannot("image in an assistant message")
     declared = [tool.name for tool in tools]
-    called = [call.name for call in past_calls(history)]
+    called = [call.name for past in history for call in past.calls]
     return PlainTurn(tools, history, sent_names([*declared, *called], illegal, longest))
 
 
