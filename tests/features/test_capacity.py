@@ -106,9 +106,10 @@ def test_refused_key_is_no_question_of_load(bench: Bench) -> None:
     assert "\x1b" not in shown
 
 
-def test_levels_share_one_cost_limit(bench: Bench) -> None:
+@pytest.mark.parametrize(("words", "extra"), [(("--max-cost", "5000"), ""), ((), "run: {max_cost: 5000}\n")])
+def test_levels_share_one_cost_limit(bench: Bench, words: tuple[str, ...], extra: str) -> None:
     """Prompts count where a vendor reports no usage: what a level cost is missing from those after it."""
     with serving(calling) as server:
-        bench.configure(f"dear: {server.url()}", price=PRICE)
-        code, found = capacity(bench, "--sweep", "1,2,4", "--max-cost", "5000")
+        bench.configure(f"dear: {server.url()}", price=PRICE, extra=extra)
+        code, found = capacity(bench, "--sweep", "1,2,4", *words)
     assert (code, found["vendors"][0]["ended_by"], found["vendors"][0]["holds"]) == (3, "budget", 2)

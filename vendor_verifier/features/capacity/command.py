@@ -54,19 +54,13 @@ def capacity_command(
     if folder.path.is_dir() and any(folder.path.iterdir()):
         raise UsageError(f"--output-dir: {folder.path} is not empty; name another folder")
     levels, limits = _levels(sweep, at_least), read_limits(slo)
-    asked = run_options(
-        test_file_path=test_file_path,
-        **vars(chosen),
-        limit=limit,
-        max_cost=max_cost,
-        retries=0,
-    )
+    asked = run_options(test_file_path=test_file_path, **vars(chosen), limit=limit, max_cost=max_cost, retries=0)
     prepared = prepare(asked.by_default(_OF_RUNS), read_environment())
     # F1 compares with level 1 here and needs no baseline.
     for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
         warn(warning)
-    scrubber, progress = prepared.scrubber, None if quiet else say
-    found = list(sweep_vendors(prepared, levels, limits, folder.path, max_cost, progress))
+    scrubber, progress = prepared.scrubber, (lambda _words: None) if quiet else say
+    found = list(sweep_vendors(prepared, levels, limits, folder.path, progress))
     code = _exit_code(found, at_least)
     about = {"limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
     document = scrubber.text(json_text(about)) + "\n"

@@ -110,44 +110,34 @@ def read_limits(slos: Sequence[str]) -> tuple[Gate, ...]:
 
 
 def sweep_vendors(
-    prepared: Prepared,
-    levels: Sequence[int],
-    limits: Sequence[Gate],
-    folder: Path,
-    max_cost: float | None,
-    progress: Callable[[str], object] | None,
+    prepared: Prepared, levels: Sequence[int], limits: Sequence[Gate], folder: Path, progress: Callable[[str], object]
 ) -> Iterator[VendorSweep]:
-    """Sweep one vendor after the other; ``max_cost`` (US dollars) is for all together, and a signal ends all of it.
+    """Sweep one vendor after the other; the cost limit of the plan is for all together, and a signal ends all of it.
 
     Raises:
-        ProblemsError: there is a cost limit, and the price of a vendor is not known.
         StorageError: the disk refused a write.
     """
+    left_usd = prepared.plan.max_cost_usd
     for number, entry in enumerate(prepared.plan.entries, 1):
         own = folder / f"{number:02}-{re.sub(r'[^A-Za-z0-9.-]', '_', entry.label)}"
-        found, spent_usd = _sweep(prepared, entry, levels, limits, own, max_cost, progress)
+        plan = structs.replace(prepared.plan, entries=(entry,), max_cost_usd=left_usd)
+        found, left_usd = _sweep(replace(prepared, plan=plan), levels, limits, own, progress)
         yield found
         if found.signal_number is not None:
             return
-        max_cost = None if max_cost is None else max(0.0, max_cost - spent_usd)
 
 
 def _sweep(
-    prepared: Prepared,
-    entry: Entry,
-    levels: Sequence[int],
-    limits: Sequence[Gate],
-    folder: Path,
-    max_cost: float | None,
-    progress: Callable[[str], object] | None,
-) -> tuple[VendorSweep, float]:
-    """The sweep, and what it cost as far as that counts against a limit."""
+    prepared: Prepared, levels: Sequence[int], limits: Sequence[Gate], folder: Path, progress: Callable[[str], object]
+) -> tuple[VendorSweep, float | None]:
+    """The sweep of the plan's only vendor, and what is left of its cost limit."""
+    (entry,), left_usd = prepared.plan.entries, prepared.plan.max_cost_usd
     samples = len(prepared.plan.tasks[0].samples)
     repeats = {1: _PASSES} | {size: math.ceil(size * _USES / samples) for size in levels if size != 1}
     end: tuple[End, str] = ("highest", "this is the highest level of the sweep")
     first: _Measured | None = None
     rows: list[dict[str, Any]] = []
-    holds, signal_number, spent_usd = None, None, 0.0
+    holds, signal_number = None, None
     for size, repeat in repeats.items():
         plan = structs.replace(
             prepared.plan,
@@ -155,17 +145,16 @@ def _sweep(
             load=LoadShape(),
             request_concurrency=size,
             repeat=repeat,
-            max_cost_usd=None if max_cost is None else max(0.0, max_cost - spent_usd),
+            max_cost_usd=left_usd,
         )
         options = prepared.options.model_copy(update={"output_dir": folder / f"level-{size}"})
         outcome = run(replace(prepared, plan=plan, options=options))
-        spent_usd += outcome.spent_usd or 0.0
+        left_usd = None if left_usd is None else max(0.0, left_usd - (outcome.spent_usd or 0.0))
         seen = _measured(outcome, size, first)
         missed = [miss for limit in limits if (miss := seen.missed(limit)) is not None]
         missed += [] if first is None else seen.losses(first)
         rows.append({**seen.row, "misses": [words for words, _ in missed]})
-        if progress is not None:
-            progress(f"{plain(entry.label)}: {size} in flight: {seen.row['requests']} requests")
+        progress(f"{plain(entry.label)}: {size} in flight: {seen.row['requests']} requests")
         signal_number = outcome.signal_number
         if (ended := _ended(outcome, seen, missed, entry, is_first=first is None)) is not None:
             end = ended
@@ -173,7 +162,7 @@ def _sweep(
         first, holds = first or seen, size
     held = "holds no level" if holds is None else f"holds {holds} in flight"
     words = f"{entry.model} / {entry.label} {held}; {end[1]}."
-    return VendorSweep(entry.model, entry.label, holds, end[0], words, rows, signal_number), spent_usd
+    return VendorSweep(entry.model, entry.label, holds, end[0], words, rows, signal_number), left_usd
 
 
 def _ended(
