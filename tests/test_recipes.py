@@ -18,7 +18,7 @@ INSERTED = (
     ("scoring/metrics.py", '    Metric("tea_ms", "Tea", "ms", "lower", "half of TTFT", "time"),\n', '    Metric("irf"'),
     ("scoring/metrics.py", '    "tea_ms": (lambda rows: rows["ttft_ms"] / 2, "ttft_ms"),\n', '    "ttft_ms": ('),
     # A column of the reports is a line.
-    ("reports/tables.py", '    Column("recorded", "Cups of Tea", formats.count),\n', '    Column("irf", "IRF Score"'),
+    ("reports/tables.py", '    Column("recorded", "Cups", formats.quantity),\n', '    Column("irf", "IRF Score"'),
     # A kind of failure is a row.
     (
         "records/failures.py",
@@ -84,8 +84,8 @@ FOUND = {
     "scores.json": ('"tea_ms', '"served": 1.0'),
     "manifest.json": ('"sugar": 2', '"cups": '),
     "samples/trigger.jsonl": ("Earl Grey?",),
-    "report.md": ("Cups of Tea",),
-    "report.html": ("Cups of Tea",),
+    "report.md": ("Cups",),
+    "report.html": ("Cups",),
 }
 
 

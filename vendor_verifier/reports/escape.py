@@ -73,9 +73,8 @@ def markdown_code(text: str, limit: int = 1_000) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Safe as a text cell of a spreadsheet: what would be read as a formula gets a leading apostrophe."""
-    shown = visible(text)
-    return "'" + shown if shown[:1] and shown[0] in _FORMULA_STARTS else shown
+    """Safe as a text cell of a spreadsheet, in one line."""
+    return spreadsheet_text(visible(text))
 
 
 def spreadsheet_text(text: str) -> str:

@@ -54,17 +54,12 @@ FACET_TITLES: Mapping[FacetName, str] = {name: name.replace("_", " ").capitalize
 
 def finite(value: Any) -> float | None:
     """``value`` as a float if it is a finite number, else None."""
-    if value is None or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return None
-    return float(value)
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
 def written(value: Any, form: Format) -> str:
     """``value`` as ``form`` writes it; "–" where it is missing."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is None or (is_number and not math.isfinite(value)):
-        return MISSING
-    return form(value)
+    return MISSING if value is None or (isinstance(value, float) and not math.isfinite(value)) else form(value)
 
 
 def rate(value: float) -> str:
@@ -97,11 +92,6 @@ def quantity(value: float) -> str:
 def short_quantity(value: float) -> str:
     """A number with a unit in a narrow column: whole from a hundred on."""
     return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
-
-
-def count(value: float) -> str:
-    """A whole number."""
-    return f"{value:.0f}"
 
 
 def percent(value: float) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from vendor_verifier.findings.gates import parse_slo
 from vendor_verifier.records.failures import CHARGES, KINDS
+from vendor_verifier.records.manifest import Tool
 from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelResult, Status, VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.formats import FACET_TITLES, Column, Table, rows_of
@@ -49,15 +50,12 @@ def value_tally(values: pd.Series[Any]) -> str:
     return formats.tally({str(word): int(number) for word, number in values.value_counts().items() if number})
 
 
-def _charged(kind: str) -> Mapping[str, str]:
-    """Charge → who answers for it, where nothing is charged in the words of this kind."""
-    return {**CHARGES, "us": CHARGES[KINDS[kind].charge]}
-
-
 def by_verdict(model: ModelResult) -> list[VendorResult]:
     """The vendors of a model, the best verdict first, and by place in each; last those that answered nothing."""
-    vendors = sorted(model.vendors.values(), key=lambda vendor: BEST_FIRST.index(vendor.verdict.status))
-    return sorted(vendors, key=lambda vendor: not (vendor.succeeded or vendor.is_baseline))
+    return sorted(
+        model.vendors.values(),
+        key=lambda each: (not (each.succeeded or each.is_baseline), BEST_FIRST.index(each.verdict.status)),
+    )
 
 
 def suites_of(model: ModelResult) -> list[str]:
@@ -158,9 +156,9 @@ class ModelTables:
         records = {"planned": "Planned", "recorded": "Recorded", "succeeded": "Succeeded"}
         measured = {c.key: f"{c.head} (n)" for c in PAGE_COLUMNS[1:] if c.key != "success_rate"}
         columns = [
-            *_columns(matrix, formats.count),
+            *_columns(matrix, formats.quantity),
             *_columns(rates, formats.rate),
-            *_columns({**records, **measured}, formats.count),
+            *_columns({**records, **measured}, formats.quantity),
         ]
         rows = [
             (label, {
@@ -181,24 +179,34 @@ class ModelTables:
             Column("text", "Finding"),
             Column("p_value", "p", formats.p_value),
             Column("difference", "Difference"),
-            Column("n", "n", formats.count),
+            Column("n", "n", formats.quantity),
             Column("name", "Name"),
         )
-        return Table("Findings", [(each.vendor, _finding(each)) for each in self.found[:MOST_FINDINGS]], columns)
+        rows = []
+        for each in self.found[:MOST_FINDINGS]:
+            value, ends = formats.written(each.value, formats.quantity), formats.interval(each.low, each.high)
+            rows.append((each.vendor, {
+                "facet": FACET_TITLES[each.facet],
+                "status": "noted" if each.status == "matches" else formats.status_word(each.status),
+                "text": each.text,
+                "p_value": each.p_value,
+                "difference": f"{value} ({ends})" if ends else value,
+                "n": each.n or None,
+                "name": each.name,
+            }))  # fmt: skip
+        return Table("Findings", rows, columns)
 
     def failures(self) -> Table:
         """Failed records by kind: how many at which vendor, who answers for them, the cause and what to do."""
-        failed = self.records[self.records["failure"].notna()]
         heads = {"vendors": "Records", "charge": "Counts against", "cause": "Cause", "remedy": "What to do"}
-        rows = [
-            (str(kind), {
-                "vendors": value_tally(part["label"]),
-                "charge": value_tally(part["charge"].astype(object).map(_charged(str(kind)))),
-                "cause": KINDS[str(kind)].cause,
-                "remedy": KINDS[str(kind)].remedy,
-            })
-            for kind, part in failed.groupby("failure", observed=True)
-        ]  # fmt: skip
+        rows = []
+        for name, part in self.records.groupby("failure", observed=True):
+            kind = KINDS[str(name)]
+            # Where nothing is charged, in the words of this kind.
+            charges = value_tally(part["charge"].astype(object).map({**CHARGES, "us": CHARGES[kind.charge]}))
+            rows.append((str(name), {
+                "vendors": value_tally(part["label"]), "charge": charges, "cause": kind.cause, "remedy": kind.remedy,
+            }))  # fmt: skip
         return Table("Failures", rows, _columns(heads), head="Kind")
 
     def evaluation(self, suite: str) -> Table:
@@ -249,7 +257,7 @@ class ModelTables:
             Column("per_answer_usd", "1,000 answers", lambda usd: formats.usd(1000 * usd)),
             Column("per_valid_call_usd", "1,000 valid calls", lambda usd: formats.usd(1000 * usd)),
             Column("reported_ratio", "Billed ÷ computed", formats.quantity),
-            Column("unpriced", "Attempts without token counts", formats.count),
+            Column("unpriced", "Attempts without token counts", formats.quantity),
         )
         return Table("Costs in US dollars", rows, columns).without_empty
 
@@ -263,7 +271,7 @@ class ModelTables:
             if (label, metric) in self.times and (reasons or metric != "ttfat_ms")
         ]
         heads = {"mean": "avg", "min": "min", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "max": "max"}
-        columns = [Column("metric", "Metric"), *_columns(heads, formats.quantity), Column("n", "n", formats.count)]
+        columns = [Column("metric", "Metric"), *_columns(heads, formats.quantity), Column("n", "n", formats.quantity)]
         return Table("Latency", rows, columns)
 
     def pace(self) -> Table:
@@ -293,7 +301,7 @@ class ModelTables:
         columns = [
             Column("per_s", "Good/s", formats.quantity),
             Column("share", "Good ÷ asked", formats.rate),
-            *_columns(heads, formats.count),
+            *_columns(heads, formats.quantity),
         ]
         seconds = {label: row["seconds"] or None for label, row in self.pace().rows}
         found = breakdowns.goodput(self.records, list(map(parse_slo, slos)))
@@ -305,7 +313,7 @@ class ModelTables:
         """Success and median times by the region from which requests were sent; empty where no worker names one."""
         columns = (
             Column("region", "Region"),
-            Column("asked", "Requests", formats.count),
+            Column("asked", "Requests", formats.quantity),
             Column("success_rate", "Success Rate", formats.rate),
             Column("ttft_ms", "TTFT p50 (ms)", formats.quantity),
             Column("e2e_ms", "E2E p50 (ms)", formats.quantity),
@@ -347,20 +355,6 @@ def _columns(heads: Mapping[str, str], form: formats.Format = str) -> list[Colum
     return [Column(key, head, form) for key, head in heads.items()]
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    value = formats.written(finding.value, formats.quantity)
-    ends = formats.interval(finding.low, finding.high)
-    return {
-        "facet": FACET_TITLES[finding.facet],
-        "status": "noted" if finding.status == "matches" else formats.status_word(finding.status),
-        "text": finding.text,
-        "p_value": finding.p_value,
-        "difference": f"{value} ({ends})" if ends else value,
-        "n": finding.n or None,
-        "name": finding.name,
-    }
-
-
 def conditions(scored: ScoredRun) -> list[str]:
     """How the run was sent and scored, in sentences."""
     manifest, settings = scored.manifest, scored.manifest.settings
@@ -380,8 +374,8 @@ def conditions(scored: ScoredRun) -> list[str]:
     policies = {name: value for name, value in scored.report.settings.items() if isinstance(value, (str, int, float))}
     if policies:
         found.append("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(policies.items())) + ".")
-    packages = {name: number for name, number in manifest.packages.items() if number}
-    tool = manifest.tool
-    versions = [f"{tool.name} {tool.version}"] if tool is not None and tool.name else []
-    versions += [f"{name} {number}" for name, number in packages.items()]
-    return [*found, *([f"Versions: {', '.join(versions)}."] if versions else [])]
+    tool = manifest.tool or Tool()
+    known = [(tool.name, tool.version), *manifest.packages.items()]
+    if versions := [f"{name} {number}" for name, number in known if name and number]:
+        found.append(f"Versions: {', '.join(versions)}.")
+    return found

@@ -304,7 +304,6 @@ def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 def _cut(text: str, width: int) -> str:
     """The text in one line, cut between words where it is longer than ``width``."""
-    first = wrap(text, width, break_long_words=False, break_on_hyphens=False)
-    if len(first) < 2:
+    if len(_wrapped(text, width)) < 2:
         return text
-    return wrap(text, width - 2, break_long_words=False, break_on_hyphens=False)[0].rstrip(",;:") + " …"
+    return _wrapped(text, width - 2)[0].rstrip(",;:") + " …"

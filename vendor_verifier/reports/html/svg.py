@@ -115,17 +115,9 @@ def price_quality(points: Sequence[Point], x_title: str, y_title: str) -> Markup
             parts.append(line(f"M{x:.1f} {y:.1f}L{begin if begin > x else end:.1f} {height:.1f}"))
         parts.append(
             Markup(
-                '<g><title>{title}</title><use href="#{status}" x="{x:.1f}" y="{y:.1f}" width="16" height="16" '
-                'class="point {status}"/><text class="name" x="{begin:.1f}" y="{line:.1f}">{label}</text></g>'
-            ).format(
-                title=point.title,
-                status=point.status,
-                x=x - 8,
-                y=y - 8,
-                begin=begin,
-                line=height + 4,
-                label=point.label,
-            )
+                '<g><title>{0.title}</title><use href="#{0.status}" x="{1:.1f}" y="{2:.1f}" width="16" height="16" '
+                'class="point {0.status}"/><text class="name" x="{3:.1f}" y="{4:.1f}">{0.label}</text></g>'
+            ).format(point, x - 8, y - 8, begin, height + 4)
         )
     return picture(WIDTH, HEIGHT, parts, f"{y_title} over {x_title}")
 
