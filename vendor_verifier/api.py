@@ -18,7 +18,7 @@ from vendor_verifier.config.document import read_environment
 from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.compare import RunComparison, compare_scored
-from vendor_verifier.features.history.database import default_history_file, history_file, read_history, remember
+from vendor_verifier.features.history.database import read_history, remember
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
@@ -84,7 +84,7 @@ def verify(
 
     outcome = _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
     kept_in = prepared.options.history if history is None else Path(history)
-    unkept = remember(outcome.folder, outcome.scored, None if kept_in is None else history_file(kept_in))
+    unkept = None if kept_in is None else remember(outcome.folder, outcome.scored, kept_in)
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)
     return outcome
@@ -132,10 +132,7 @@ def load_history(history: Folder | None = None) -> DataFrame:
     Raises:
         UsageError: the stated file is not there, or cannot be read as a history.
     """
-    file = default_history_file() if history is None else Path(history)
-    if history is not None and not file.exists():
-        raise UsageError(f"there is no history {file}; a run with --history {file} creates it")
-    return read_history(file).rename(columns=lambda name: name.replace(".", "_"))
+    return read_history(None if history is None else Path(history)).rename(columns=lambda name: name.replace(".", "_"))
 
 
 async def evaluate(

@@ -36,6 +36,8 @@ FILE_MODE = 0o600
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 # Where runs are kept by default.
 RUNS = Path("runs")
+# In place of a file of the history.
+NO_HISTORY = Path("none")
 _SAMPLES = "samples"
 RECORDS = "records.jsonl"
 PACKED = ".zst"

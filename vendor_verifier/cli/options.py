@@ -27,6 +27,9 @@ class Display:
     json: Annotated[bool, option("Print JSON instead of tables.", OUTPUT)] = False
 
 
+DISPLAY = Display()
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Chosen:

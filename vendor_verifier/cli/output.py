@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from vendor_verifier.reports.escape import MAX_SENTENCE, plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, json_text, plain
 from vendor_verifier.reports.formats import COLOURS, Meaning
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from vendor_verifier.records.results import Report
     from vendor_verifier.scoring.figures import ScoredRun
-
 
 EXIT_OK = 0
 EXIT_THRESHOLD = 1
@@ -41,6 +40,15 @@ def say(message: str, meaning: Meaning | None = None) -> None:
 def warn(words: str) -> None:
     """One warning line on stderr, with control characters from outside made harmless."""
     say(f"warning: {plain(words, MAX_SENTENCE)}", "doubtful")
+
+
+def print_lines(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a value as JSON, or lines in which a stranger's characters are harmless, with their indentation."""
+    if as_json:
+        lines = [json_text(value)]
+    else:
+        lines = (" " * (len(line) - len(line.lstrip())) + plain(line, MAX_SENTENCE) for line in lines)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def print_report(scored: ScoredRun, *, run: Path, as_json: bool, shown: Collection[str] = ()) -> None:

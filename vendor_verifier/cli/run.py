@@ -6,7 +6,6 @@ What sends and scores is imported when they are called: help stays quick.
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
 import shlex
-import sys
 from collections.abc import Collection
 from pathlib import Path
 from pkgutil import resolve_name
@@ -14,33 +13,31 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts.validators import Number
 
-from vendor_verifier.cli.options import Display, Settings
+from vendor_verifier.cli.options import DISPLAY, Display, Settings
 from vendor_verifier.cli.output import (
     EXIT_INCOMPLETE,
     EXIT_OK,
     SIGNAL_BASE,
     gates_exit_code,
-    print_report,
+    print_lines,
     say,
     warn,
 )
 from vendor_verifier.config.document import read_environment
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option, run_options
-from vendor_verifier.reports.escape import MAX_SENTENCE, json_text, plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.resources import shipped
+from vendor_verifier.store import NO_HISTORY
 
 if TYPE_CHECKING:
     from vendor_verifier.pipeline.run import RunOutcome
-
-_LINE_WIDTH = 1_000
-_DISPLAY = Display()
 
 
 def run_command(
     *,
     options: Settings = None,
     dry_run: Annotated[bool, option("Show what would be sent, its time and cost; send nothing.", INPUT)] = False,
-    display: Display = _DISPLAY,
+    display: Display = DISPLAY,
 ) -> int:
     """Send every sample to every configured vendor, score the answers, rank the vendors."""
     return _run(options or RunOptions(), display, dry_run=dry_run)
@@ -79,7 +76,7 @@ def demo_command(
         seed=seed,
         request_concurrency=5,
         output_dir=output_dir,
-        history=Path("none"),
+        history=NO_HISTORY,
     )
     display = Display(quiet=quiet, json=json)
     # So bad that a small run is incomplete, which must not fail the demonstration.
@@ -105,21 +102,14 @@ def _run(options: RunOptions, display: Display, *, dry_run: bool, meant_to_fail:
         from vendor_verifier.pipeline.estimate import forecast, forecast_lines
 
         foreseen = forecast(prepared)
-        if display.json:
-            sys.stdout.write(json_text(foreseen) + "\n")
-            return EXIT_OK
-        for line in forecast_lines(prepared, foreseen):
-            indent = "  " if line.startswith("  ") else ""
-            sys.stdout.write(f"{indent}{plain(line, _LINE_WIDTH)}\n")
+        print_lines(foreseen, forecast_lines(prepared, foreseen), as_json=display.json)
         return EXIT_OK
     with progress(quiet=display.quiet, verbose=display.verbose) as watcher:
         outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
-    if options.history != Path("none"):
-        from vendor_verifier.features.history.database import history_file, remember
+    # It loads pandas, for which sending does not wait.
+    from vendor_verifier.cli.stored import keep_and_print
 
-        if (unkept := remember(outcome.folder, outcome.scored, history_file(options.history))) is not None:
-            warn(unkept)
-    print_report(outcome.scored, run=outcome.folder.path, as_json=display.json, shown=shown)
+    keep_and_print(outcome.folder, outcome.scored, options.history, as_json=display.json, shown=shown)
     # A demonstration has no --incremental.
     return _exit_code(outcome, meant_to_fail, can_go_on=not (meant_to_fail or prepared.plan.load.is_timed))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
 from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, History, Json, Slos
-from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, say, warn
+from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_lines, print_report, say, warn
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
@@ -18,9 +18,8 @@ from vendor_verifier.pipeline.given_answers import case_document, case_lines, ev
 from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.reports import FORMATS, rendered
-from vendor_verifier.reports.escape import json_text
 from vendor_verifier.scoring.figures import ScoredRun
-from vendor_verifier.store import RunFolder, run_named
+from vendor_verifier.store import NO_HISTORY, RunFolder, run_named
 
 _REPORTS = ("terminal", *FORMATS)
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
@@ -51,12 +50,8 @@ def score_command(
         if gate:
             raise ProblemsError([Problem("needs a run folder; this is a file of answers", key="--gate")])
         metric, found = evaluate_file(run, judging)
-        lines = [json_text(case_document(found))] if json else case_lines(metric, found, run.name)
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        print_lines(case_document(found), case_lines(metric, found, run.name), as_json=json)
         return EXIT_OK
-    from vendor_verifier.features.history.database import history_file, remember
-
-    file = history_file(history)
     folder = RunFolder(run_named(run))
     scored = score_again(
         folder,
@@ -68,10 +63,20 @@ def score_command(
         slos=slo or None,
         baseline_f1=baseline_f1,
     )
-    if (unkept := remember(folder, scored, file)) is not None:
-        warn(unkept)
-    print_report(scored, run=folder.path, as_json=json)
+    keep_and_print(folder, scored, history, as_json=json)
     return gates_exit_code(scored.report)
+
+
+def keep_and_print(
+    folder: RunFolder, scored: ScoredRun, history: Path | None, *, as_json: bool, shown: Collection[str] = ()
+) -> None:
+    """Add a scored run to the history, unless that is ``none``, and print its result."""
+    if history != NO_HISTORY:
+        from vendor_verifier.features.history.database import remember
+
+        if (unkept := remember(folder, scored, history)) is not None:
+            warn(unkept)
+    print_report(scored, run=folder.path, as_json=as_json, shown=shown)
 
 
 def import_command(
@@ -94,9 +99,6 @@ def import_command(
 
     It is scored, checked against --gate (exit 1 if one fails) and reported like a run of our own.
     """
-    from vendor_verifier.features.history.database import history_file, remember
-
-    file = history_file(history)
     files = _labelled([*baseline, *results])
     if not files:
         raise ProblemsError([Problem("no result file given; expected label=file, such as novita=results.jsonl")])
@@ -112,9 +114,7 @@ def import_command(
         skip_bad=skip_bad_rows,
         score=ScoreRequest(undecided, schema, gates=gate, slos=slo),
     )
-    if (unkept := remember(RunFolder(output_dir), scored, file)) is not None:
-        warn(unkept)
-    print_report(scored, run=output_dir, as_json=json)
+    keep_and_print(RunFolder(output_dir), scored, history, as_json=json)
     return gates_exit_code(scored.report)
 
 

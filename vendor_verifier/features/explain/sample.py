@@ -122,11 +122,10 @@ def judged_answers(
 
 def answer_of(record: Record) -> str:
     """The calls of an answer, or its text, or why there is none."""
-    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    failure = next((final.failure for final in finals if final.failure is not None), None)
-    response = finals[-1].response if finals else None
+    response = None if record.final is None else record.final.response
     if not record.succeeded or response is None:
-        return f"failed: {'no answer' if failure is None else failure.kind}"
+        kinds = [final.failure.kind for final in record.finals if final.failure is not None]
+        return f"failed: {kinds[0] if kinds else 'no answer'}"
     return "; ".join(f"{call.name}({call.arguments})" for call in response.tool_calls) or f"no call: {response.text}"
 
 
@@ -138,15 +137,9 @@ def _wrong(record: Record, score: Score, expected: set[str]) -> Iterator[str]:
         if call.verdict in INVALID_CALLS:
             place = "" if call.pointer is None else f" at {call.pointer or '/'}"
             yield f"{call.tool}: {call.verdict}{place}: {call.message}"
-    others = sorted(_DID[each] for each in expected if each in _DID)
-    if (
-        record.succeeded
-        and not kind.diagnostic
-        and score.decision in _DID
-        and others
-        and score.decision not in expected
-    ):
-        yield f"{_DID[score.decision]}, the baseline {others[0]}"
+    others = expected & _DID.keys()
+    if record.succeeded and not kind.diagnostic and others and score.decision in _DID.keys() - others:
+        yield f"{_DID[score.decision]}, the baseline {_DID[min(others)]}"
     value = None if kind.ranks_by is None else score.values.get(kind.ranks_by)
     if value is not None and value < 1 and (record.succeeded or kind.diagnostic):
         yield f"score {value:.2f}" if score.reason is None else f"score {value:.2f}: {score.reason}"

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import pandas as pd
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.cli.options import Display, Settings
-from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
+from vendor_verifier.cli.options import DISPLAY, Display, Settings
+from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, print_lines, say, warn
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.config.document import read_environment, read_variables
 from vendor_verifier.config.entries import NO_F1
@@ -37,8 +35,7 @@ from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports import junit
-from vendor_verifier.reports.escape import MAX_SENTENCE, json_text, plain
-from vendor_verifier.store import RUNS, RunFolder, run_named
+from vendor_verifier.store import NO_HISTORY, RUNS, RunFolder, run_named
 from vendor_verifier.text import counted, listed
 
 
@@ -55,7 +52,6 @@ class CheckOptions:
     notify: Annotated[Literal["failure", "always"], option("When to call the webhook.", OUTPUT)] = "failure"
 
 
-_DISPLAY = Display()
 _CHECK = CheckOptions()
 
 
@@ -65,7 +61,7 @@ def check_command(
     *,
     options: Settings = None,
     check: CheckOptions = _CHECK,
-    display: Display = _DISPLAY,
+    display: Display = DISPLAY,
 ) -> int:
     """Run, judge verdicts, gates and history, and tell a webhook. One line when all is well.
 
@@ -93,7 +89,7 @@ def check_command(
         warn(trouble)
     if failure is not None:
         raise failure
-    _print(result, [result.headline, *(f"  {line}" for line in result.lines)], as_json=display.json)
+    print_lines(result, [result.headline, *(f"  {line}" for line in result.lines)], as_json=display.json)
     return result.exit_code
 
 
@@ -113,13 +109,12 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
         figures = figure_names(check.fail_on, options.suites, "--fail-on")
         with progress(quiet=not display.verbose, verbose=display.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
-    file = database.history_file(options.history)
-    unkept = database.remember(outcome.folder, outcome.scored, file)
+    unkept = database.remember(outcome.folder, outcome.scored, options.history)
     warnings = [] if unkept is None else [unkept]
-    if file is None or unkept is not None:
+    if warnings or options.history == NO_HISTORY:
         history = database.history_frame([database.run_document(outcome.scored)])
     else:
-        history = database.read_history(file)
+        history = database.read_history(options.history)
     if check.keep is not None:
         limit = datetime.now(UTC) - timedelta(int(check.keep.removesuffix("d")))
         warnings += clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
@@ -149,7 +144,7 @@ def compare_command(
     if comparison.changes and wanted - known:
         words = f"read {', '.join(sorted(wanted - known))}; compared are {', '.join(sorted(known))}"
         raise ProblemsError([Problem(words, key="--fail-on")])
-    _print(comparison, compare.comparison_lines(comparison), as_json=json)
+    print_lines(comparison, compare.comparison_lines(comparison), as_json=json)
     if not comparison.changes:
         say("The runs have no figure of a vendor in common, so nothing was compared.")
         return EXIT_USAGE
@@ -174,9 +169,7 @@ def history_command(
     --metric plots a figure over the runs that asked the same, and shows whether a vendor got worse, which takes eight
     runs.
     """
-    if history is not None and not history.is_file():
-        raise ProblemsError([Problem(f"there is no file {history}", key="--history")])
-    rows = database.read_history(history or database.default_history_file())
+    rows = database.read_history(history)
     if rows.empty:
         say("The history is empty. Every run adds itself to it, except with --history none.")
     shown = rows
@@ -193,13 +186,13 @@ def history_command(
         asked = rows[rows["run"].isin(shown["run"])]
         found = [trend for trend in trends(asked, figures) if (trend.model, trend.label) in chosen]
         found.sort(key=lambda trend: TREND_ORDER.index(trend.verdict))
-        _print(found, [trend_line(trend) for trend in found], as_json=json)
+        print_lines(found, [trend_line(trend) for trend in found], as_json=json)
         for figure in [name for name in figures if all(trend.figure != name for trend in found)]:
             say(f"{figure} was not measured in the newest complete run, so there is no trend of it.")
         return EXIT_OK
     shown = shown[shown["run"].isin(shown["run"].unique()[-limit:])]
     rows_as_json = msgspec.Raw(shown.to_json(orient="records", date_format="iso").encode())
-    _print(rows_as_json, [_run_line(str(run), its) for run, its in shown.groupby("run", sort=False)], as_json=json)
+    print_lines(rows_as_json, [_run_line(str(run), its) for run, its in shown.groupby("run", sort=False)], as_json=json)
     return EXIT_OK
 
 
@@ -211,12 +204,3 @@ def _run_line(run: str, rows: pd.DataFrame) -> str:
         words.append(f"{str(status).replace('_', ' ')}: {who}")
     models = ", ".join(rows["model"].unique())
     return f"{rows['at'].iloc[0]:%Y-%m-%d %H:%M}  {run}  {models}  {'; '.join(words)}  {rows['folder'].iloc[0]}"
-
-
-def _print(value: Any, lines: Sequence[str], *, as_json: bool) -> None:
-    """A value as JSON, or lines in which a stranger's characters are harmless, with their indentation."""
-    if as_json:
-        lines = [json_text(value)]
-    else:
-        lines = [" " * (len(line) - len(line.lstrip())) + plain(line, MAX_SENTENCE) for line in lines]
-    sys.stdout.writelines(f"{line}\n" for line in lines)

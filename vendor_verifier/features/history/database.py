@@ -26,7 +26,7 @@ from vendor_verifier.resources import PRODUCT
 from vendor_verifier.scoring.breakdowns import distributions
 from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.metrics import RANK_METRICS, SHORT_NAMES, is_share
-from vendor_verifier.store import RunFolder
+from vendor_verifier.store import NO_HISTORY, RunFolder
 
 WAIT_S = 10.0
 _TABLE = "CREATE TABLE runs(run TEXT PRIMARY KEY, at TEXT, question TEXT, json TEXT)"
@@ -51,20 +51,16 @@ def default_history_file() -> Path:
     return user_data_path(PRODUCT, appauthor=False) / "history.sqlite"
 
 
-def history_file(stated: Path | None) -> Path | None:
-    """The ``stated`` file or the default; None where it is ``none``."""
-    return None if stated == Path("none") else stated or default_history_file()
-
-
-def remember(folder: RunFolder, scored: ScoredRun, file: Path | None, *, wait_s: float = WAIT_S) -> str | None:
+def remember(folder: RunFolder, scored: ScoredRun, stated: Path | None, *, wait_s: float = WAIT_S) -> str | None:
     """Add a scored run to the history, in place of an older scoring of it; a warning in one sentence if that failed.
 
-    A run without any record is left out.
+    Without a ``stated`` file to the one in the user's data folder; to none where ``none`` is stated.
     """
-    document = run_document(scored, folder)
-    if file is None or not document["vendors"]:
+    if stated == NO_HISTORY:
         return None
+    file, document = stated or default_history_file(), run_document(scored, folder)
     row = [document.pop(name) for name in ("run", "at", "question")]
+    row.append(msgspec.json.encode(document).decode())
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(mode=0o600)
@@ -72,7 +68,6 @@ def remember(folder: RunFolder, scored: ScoredRun, file: Path | None, *, wait_s:
             connection.execute("BEGIN IMMEDIATE")
             if _is_new(connection):
                 connection.execute(_TABLE)
-            row.append(msgspec.json.encode(document).decode())
             connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
             connection.execute("COMMIT")
     except (sqlite3.Error, OSError) as error:
@@ -89,23 +84,20 @@ def run_document(scored: ScoredRun, folder: RunFolder | None = None) -> dict[str
         table: dict[Any, Any] = distributions(records).to_dict("index")
         spreads = {(key[0], f"{key[1]}.{each}"): value for key, row in table.items() for each, value in row.items()}
         for vendor in [vendor for vendor in result.vendors.values() if vendor.recorded]:
-            entry = {name: getattr(vendor, name) for name in (*_ENTRY_COLUMNS, *RANK_METRICS)}
-            if vendor.is_baseline:
-                # 1 by definition, not a measurement.
-                del entry["f1"]
-            entry |= {name: spreads.get((vendor.label, name)) for name in FIGURES[len(RANK_METRICS) :]}
             facets = vendor.verdict.facets.items()
-            entry |= {
+            vendors.append({
                 "model": model,
+                **{name: getattr(vendor, name) for name in (*_ENTRY_COLUMNS, *RANK_METRICS, "measured")},
+                # A baseline's is 1 by definition, not a measurement.
+                "f1": None if vendor.is_baseline else vendor.f1,
+                **{name: spreads.get((vendor.label, name)) for name in _SPREADS},
+                "output_tokens.mean": tokens.get(vendor.label),
                 "verdict": vendor.verdict.status,
                 "reason": vendor.verdict.reason,
                 "facets": {name: facet.status for name, facet in facets},
                 "reasons": {name: facet.reason for name, facet in facets},
-                "output_tokens.mean": tokens.get(vendor.label),
-                "measured": vendor.measured,
                 "scores": {name: suite.score for name, suite in vendor.suites.items()},
-            }
-            vendors.append(entry)
+            })  # fmt: skip
     return {
         "run": scored.report.run,
         "at": manifest.created_at or "",
@@ -129,12 +121,17 @@ def question_of(manifest: Manifest) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def read_history(file: Path) -> pd.DataFrame:
-    """All runs of a history, oldest first, as :func:`history_frame` has them. No file is an empty history.
+def read_history(stated: Path | None = None) -> pd.DataFrame:
+    """All runs of a history, oldest first, as :func:`history_frame` has them.
+
+    Without a ``stated`` file that in the user's data folder, which is empty before the first run.
 
     Raises:
-        UsageError: there is a file and it cannot be read as a history.
+        UsageError: the stated file is not there, or cannot be read as a history.
     """
+    file = stated or default_history_file()
+    if stated is not None and not file.exists():
+        raise UsageError(f"there is no history {file}; a run with --history {file} creates it")
     try:
         if not file.exists():
             return history_frame([])
