@@ -20,7 +20,7 @@ from vendor_verifier.config.document import read_environment, read_text, read_ya
 from vendor_verifier.config.entries import MODEL_IDS, makers_of
 from vendor_verifier.config.load import is_of_mcpbr, load_config
 from vendor_verifier.config.old_files import McpbrFile, move_keys, read_mcpbr
-from vendor_verifier.config.run_config import INPUT, RunOptions, option, without_effect
+from vendor_verifier.config.run_config import INPUT, RunOptions, option
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.registry import find_vendors
@@ -53,9 +53,10 @@ def init_command(
 
     Existing files are kept. Without --model the configuration has simulated vendors and runs without a key.
     """
-    stated = {"--env-file": env_file, "--vendor-path": vendor_path, "--from": from_, "--list": show_known}
-    for words in without_effect([flag for flag, value in stated.items() if value]):
-        warn(words)
+    if env_file is not None and from_ is None:
+        warn("--env-file has no effect without --from")
+    if vendor_path and not show_known:
+        warn("--vendor-path has no effect without --list")
     if show_known:
         _print_known(vendor_path)
     elif from_ is not None:
@@ -80,9 +81,9 @@ def _from_mcpbr(found: McpbrFile, folder: Path, *, dry_run: bool) -> None:
     if target.exists():
         raise UsageError(f"{target} exists; name another folder, as in `agent-vendor-verifier init NEW --from …`")
     if dry_run:
-        say(f"dry run: nothing was written; {target} would be\n\n{_config_text(chosen, found.suites_section())}")
+        say(f"dry run: nothing was written; {target} would be\n\n{_config_text(chosen, found.options)}")
     else:
-        _write_first_files(folder, chosen, found.suites_section(), f" --suite {found.suite}")
+        _write_first_files(folder, chosen, found.options, f" --suite {found.suite}")
 
 
 def _write_first_files(

@@ -49,7 +49,6 @@ def demo_command(
         int | None,
         option("Use only N samples, of all categories.", OUTPUT, "--limit", "-n", check=Number(gte=1)),
     ] = None,
-    head: Annotated[bool, option("With --limit: take the first N.", OUTPUT)] = False,
     suite: Annotated[tuple[str, ...], option("Run this evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
     set: Annotated[tuple[str, ...], option("Option of an evaluation, as suite.key=value (repeatable).", OUTPUT)] = (),
     seed: Annotated[int, option("Seed of the simulated answers.", OUTPUT)] = 0,
@@ -58,8 +57,7 @@ def demo_command(
     ] = None,
     dry_run: Annotated[bool, option("Show what would be sent; send nothing.", OUTPUT)] = False,
     serve: Annotated[bool, option("Serve the simulated vendors on port 8600 instead.", OUTPUT)] = False,
-    quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
-    json: Annotated[bool, option("Print JSON instead of tables.", OUTPUT)] = False,
+    display: Display = DISPLAY,
 ) -> int:
     """Try it on built-in simulated vendors: no key, no network, under a minute."""
     if serve:
@@ -72,13 +70,11 @@ def demo_command(
         suite=suite,
         set=set,
         limit=limit,
-        head=head or None,
         seed=seed,
         request_concurrency=5,
         output_dir=output_dir,
         history=NO_HISTORY,
     )
-    display = Display(quiet=quiet, json=json)
     # So bad that a small run is incomplete, which must not fail the demonstration.
     return _run(options, display, dry_run=dry_run, meant_to_fail=(f"{SIMULATED_MODEL}: cutter",))
 

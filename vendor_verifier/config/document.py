@@ -315,7 +315,7 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(shown(name) for name in names)
 
 
-def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
+def misfit(error: Mapping[str, Any], kind: type[BaseModel] = BaseModel) -> str:
     """One of pydantic's errors in our words: what was read, what was expected."""
     path, read = tuple(error["loc"]), error["input"]
     name = str(path[-1]) if path else ""

@@ -279,12 +279,11 @@ class EntryReader:
         """The headers with their variables filled in; those with a missing variable are left out."""
         found: dict[str, str] = {}
         for name, (path, text) in headers.items():
-            values = {each: self._value(each, path) for each in references(text)}
-            found[name] = expand(text, {each: value for each, value in values.items() if value is not None})
-            if None in values.values():
-                del found[name]
-            elif values:
-                self.secrets.add(found[name])
+            needed = references(text)
+            values = {each: value for each in needed if (value := self._value(each, path)) is not None}
+            if values.keys() == set(needed):
+                found[name] = expand(text, values)
+                self.secrets |= {found[name]} if values else set()
         return found
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ from vendor_verifier.config.entries import (
     unmatched,
     with_baselines,
 )
-from vendor_verifier.config.run_config import ASKED_AGAIN, RunConfig, RunOptions, without_effect
+from vendor_verifier.config.run_config import RunConfig, RunOptions
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
 from vendor_verifier.config.suite_options import SuiteOptions, stated_options
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError
@@ -47,10 +47,6 @@ _OF_MCPBR = (
     "folder NEW, and says how to run it"
 )
 _URL_EXAMPLE = "`--url novita=https://api.novita.ai/v3/openai --model MODEL`"
-
-
-# A gate or SLO as the file writes it, and its place, a problem without a message.
-_Condition = tuple[str, Problem]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +93,6 @@ def load_config(
     refuse_literal_secrets(content, document)
     top = _top(content, document)
     written = read_models(content, document)
-    if top is None:
-        # Without these settings the rest of the file would seem wrong, too.
-        raise document.error()
     options = options.over(top.run or RunConfig())
     selected = _select(written, [name for name in content if name not in RESERVED], options, document)
     load = _load_shape(options, document)
@@ -137,14 +130,20 @@ def load_config(
 def _idle_settings(
     options: RunOptions, entries: Sequence[Entry], suites: Mapping[str, SuiteOptions], *, compares: bool
 ) -> list[str]:
-    """A warning for each stated setting that has no effect in this run."""
-    there = {
-        "a baseline": any(entry.is_baseline for entry in entries),
-        "a second account": options.workers == 1 or len({entry.account for entry in entries}) > 1,
-        "limit": any(each.chosen.sample_size for each in suites.values()),
-        ASKED_AGAIN: compares,
-    }
-    return without_effect([*options.model_fields_set, *(name for name in there if there[name])])
+    """A warning for each stated setting that has no effect in this run, because another setting is missing."""
+    has_baseline = any(entry.is_baseline for entry in entries)
+    is_limited = options.limit is not None or any(each.chosen.sample_size for each in suites.values())
+    has_second_account = len({entry.account for entry in entries}) > 1
+    asked_again = "the evaluation trigger in a run without a duration (repeat asks every vendor N times)"
+    needs = (
+        ("baseline_repeats", "a baseline", has_baseline),
+        ("baseline_repeats", asked_again, compares),
+        ("baseline_f1", "a baseline", has_baseline),
+        ("head", "limit", is_limited),
+        ("workers", "a second account", options.workers == 1 or has_second_account),
+    )
+    stated = options.model_fields_set
+    return [f"{name} has no effect without {need}" for name, need, is_met in needs if name in stated and not is_met]
 
 
 def is_of_mcpbr(content: Any) -> bool:
@@ -171,14 +170,17 @@ def _document(options: RunOptions, variables: Variables) -> Document:
     return document
 
 
-def _top(content: Mapping[str, Any], document: Document) -> Top | None:
-    """The sections that are not models; `run:` and `defaults:` key by key, so that a mistake there hides no others."""
-    settings = {key: content[key] for key in RESERVED if key in content}
-    for part, kind in (("run", RunConfig), ("defaults", Settings)):
-        if isinstance(stated := settings.get(part), dict):
-            fits = {key: document.fitted(kind, (part,), {key: value}) for key, value in stated.items()}
-            settings[part] = {key: stated[key] for key, fitted in fits.items() if fitted is not None}
-    return document.fitted(Top, (), settings)
+def _top(content: Mapping[str, Any], document: Document) -> Top:
+    """The sections that are not models; what is wrong in them is left out, so that a mistake hides no others."""
+    right: dict[str, Any] = {}
+    for section in (name for name in RESERVED if name in content):
+        stated = content[section]
+        if section in ("run", "defaults") and isinstance(stated, dict):
+            fits = {key: document.fitted(Top, (), {section: {key: value}}) for key, value in stated.items()}
+            stated = {key: value for key, value in stated.items() if fits[key] is not None}
+        if document.fitted(Top, (), {section: stated}) is not None:
+            right[section] = stated
+    return Top.model_validate(right)
 
 
 def _load_shape(options: RunOptions, document: Document) -> LoadShape:
@@ -204,37 +206,34 @@ def _load_shape(options: RunOptions, document: Document) -> LoadShape:
 def _score_request(content: Mapping[str, Any], options: RunOptions, document: Document) -> ScoreRequest:
     """The settings of scoring: the gates and SLOs of the file, those of a model, then those of the flags."""
 
-    def conditions(section: Any, *path: str) -> list[_Condition]:
+    def in_file(section: Any, *path: str) -> list[tuple[Any, Problem]]:
         stated = section.get(path[-1]) if isinstance(section, Mapping) else None
-        texts = enumerate(stated if isinstance(stated, list) else ())
-        return [(text, document.place((*path, at))) for at, text in texts if isinstance(text, str)]
+        texts = stated if isinstance(stated, list) else []
+        return [(text, document.place((*path, at))) for at, text in enumerate(texts)]
 
-    everybody, slos = conditions(content, "gates"), conditions(content, "slos")
-    own = {model: conditions(section, model, "gates") for model, section in content.items()}
-    flags = [(text, Problem("", key="--gate")) for text in options.gate]
-    slos += [(text, Problem("", key="--slo")) for text in options.slo]
-    readings: list[tuple[list[_Condition], Callable[[str], object]]] = [
-        ([*everybody, *chain(*own.values()), *flags], lambda text: parse_gate(text, options.suites)),
-        (slos, parse_slo),
-    ]
-    for stated, read in readings:
-        for text, place in stated:
+    def checked(read: Callable[[str], object], stated: Iterable[tuple[Any, Problem]]) -> tuple[str, ...]:
+        """The conditions; one that cannot be read is a problem in its place."""
+        found = [(text, place) for text, place in stated if isinstance(text, str)]
+        for text, place in found:
             try:
                 read(text)
             except GateError as error:
                 document.problems.append(replace(place, message=str(error)))
+        return tuple(text for text, _ in found)
 
-    def texts(*parts: Sequence[_Condition]) -> tuple[str, ...]:
-        return tuple(text for part in parts for text, _ in part)
-
+    gate = partial(parse_gate, suites=options.suites)
+    everybody = checked(gate, in_file(content, "gates"))
+    own = {model: checked(gate, in_file(section, model, "gates")) for model, section in content.items()}
+    flags = checked(gate, [(text, Problem("", key="--gate")) for text in options.gate])
+    slos = [*in_file(content, "slos"), *((text, Problem("", key="--slo")) for text in options.slo)]
     return ScoreRequest(
         options.undecided,
         options.schema_policy,
         options.rank_metric,
-        texts(everybody, flags),
+        (*everybody, *flags),
         options.baseline_f1,
-        model_gates={model: texts(everybody, gates, flags) for model, gates in own.items() if gates},
-        slos=texts(slos),
+        model_gates={model: (*everybody, *gates, *flags) for model, gates in own.items() if gates},
+        slos=checked(parse_slo, slos),
     )
 
 

@@ -24,8 +24,8 @@ class Moved:
 
     config: str = field(repr=False)
     env: str = field(repr=False)
-    keys: tuple[tuple[int, str], ...] = ()
-    lines: tuple[int, ...] = ()
+    keys: tuple[tuple[int, str], ...]
+    lines: tuple[int, ...]
 
 
 def move_keys(file: Path, config: str, env: str, name_of: Callable[[str], str]) -> Moved:
@@ -90,17 +90,13 @@ _CARRIED = (
 
 @dataclass(frozen=True, slots=True)
 class McpbrFile:
-    """What a configuration of mcpbr asks for; ``model`` is our name of its model, ``left_out`` are keys without use."""
+    """What a configuration of mcpbr asks for. ``model`` is our name of its model, ``options`` are our ``suites:``
+    section, empty without any, and ``left_out`` the keys without use."""
 
     suite: str
     model: str | None
-    options: Mapping[str, Any]
+    options: str
     left_out: tuple[str, ...]
-
-    def suites_section(self) -> str:
-        """The options as our ``suites:`` section; empty where there are none."""
-        content = {"suites": {self.suite: dict(self.options)}}
-        return yaml.safe_dump(content, sort_keys=False, allow_unicode=True) if self.options else ""
 
 
 def read_mcpbr(content: Mapping[str, Any]) -> McpbrFile:
@@ -116,4 +112,5 @@ def read_mcpbr(content: Mapping[str, Any]) -> McpbrFile:
     ]
     options = {key: content[key] for key in _CARRIED if key in content}
     left_out = tuple(key for key in content if key not in {"benchmark", "model", "provider", *options})
-    return McpbrFile(suite, models[-1] if models else None, options, left_out)
+    section = yaml.safe_dump({"suites": {suite: options}}, sort_keys=False, allow_unicode=True) if options else ""
+    return McpbrFile(suite, models[-1] if models else None, section, left_out)

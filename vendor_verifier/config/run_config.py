@@ -3,12 +3,12 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from cyclopts import Group, Parameter, Token
+from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -23,7 +23,6 @@ from vendor_verifier.suites import TRIGGER
 from vendor_verifier.wire.payload import parse_json
 
 AnswerFormat = Literal["auto", "native", "text"]
-
 
 INPUT = Group("Samples and vendors", sort_key=1)
 PACE = Group("Concurrency, retries and timeouts", sort_key=2)
@@ -88,28 +87,6 @@ def _body_object(value: Any) -> Any:
     if has_known_form(str(value)):
         raise ValueError("holds what looks like a key; keys belong in .env")
     return value
-
-
-def _text(_kind: Any, tokens: Sequence[Token]) -> str:
-    return tokens[0].value
-
-
-def _body(help_text: str) -> Parameter:
-    # Not read by cyclopts, which would take its keys for options.
-    return Parameter(group=MODEL, help=help_text, converter=_text, accepts_keys=False, n_tokens=1)
-
-
-# By setting, what it needs to have an effect.
-ASKED_AGAIN = "the evaluation trigger in a run without a duration (repeat asks every vendor N times)"
-_NEEDS = (
-    ("baseline_repeats", "a baseline"), ("baseline_repeats", ASKED_AGAIN), ("baseline_f1", "a baseline"),
-    ("head", "limit"), ("workers", "a second account"), ("--env-file", "--from"), ("--vendor-path", "--list"),
-)  # fmt: skip
-
-
-def without_effect(there: Collection[str]) -> list[str]:
-    """A warning for each given setting that has no effect because another setting is missing."""
-    return [f"{name} has no effect without {need}" for name, need in _NEEDS if name in there and need not in there]
 
 
 class RunConfig(BaseModel):
@@ -180,7 +157,16 @@ class RunConfig(BaseModel):
     temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL), Field(ge=0, le=2)] = None
     max_tokens: Annotated[Count | None, option("Maximum output tokens per answer.", MODEL)] = None
     extra_body: Annotated[
-        dict[str, Any] | None, BeforeValidator(_body_object), _body("JSON object to merge into every request body.")
+        dict[str, Any] | None,
+        BeforeValidator(_body_object),
+        # Not read by cyclopts, which would take its keys for options.
+        Parameter(
+            group=MODEL,
+            help="JSON object to merge into every request body.",
+            converter=lambda _, tokens: tokens[0].value,
+            accepts_keys=False,
+            n_tokens=1,
+        ),
     ] = None
     use_raw_completions: Annotated[
         bool,
@@ -318,12 +304,10 @@ def run_options(**settings: Any) -> RunOptions:
 
 def problems_in(error: ValidationError, prefix: str = "--") -> list[Problem]:
     """What pydantic refused, by flag or other place."""
-    found = error.errors(include_url=False)
-    return [
-        Problem(
-            # On a command line everything is text.
-            misfit(each, RunOptions).replace("read the text ", "read ", 1),
-            key=prefix + (str(each["loc"][0]).replace("_", "-") if prefix == "--" else str(each["loc"][0])),
-        )
-        for each in found
-    ]
+    problems = []
+    for each in error.errors(include_url=False):
+        name = str(each["loc"][0])
+        # On a command line everything is text.
+        words = misfit(each, RunOptions).replace("read the text ", "read ", 1)
+        problems.append(Problem(words, key=prefix + (name.replace("_", "-") if prefix == "--" else name)))
+    return problems

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import models_json_schema
 
-from vendor_verifier.config.run_config import OWN_BODY_KEYS, RunConfig, help_of
+from vendor_verifier.config.run_config import OWN_BODY_KEYS, Count, RunConfig, help_of
 from vendor_verifier.config.secret_text import is_placeholder, looks_secret, reference, references
 from vendor_verifier.registry import WIRES
 from vendor_verifier.transport.proxies import is_loopback
@@ -94,7 +94,6 @@ _Text = Annotated[
     str, Field(min_length=1), _refused(lambda text: not text.isprintable() or text != text.strip(), _NO_LINE)
 ]
 _Amount = Annotated[float, Field(ge=0)]
-_Count = Annotated[int, Field(ge=1)]
 _BodyKey = Annotated[str, _refused(lambda name: name in OWN_BODY_KEYS, _NO_BODY_KEY)]
 _HeaderName = Annotated[
     str,
@@ -134,10 +133,10 @@ class Settings(Part):
 
     validator: Annotated[str, _refused(lambda name: name not in WIRES, _NO_WIRE)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_tokens: _Count | None = None
+    max_tokens: Count | None = None
     extra_body: dict[_BodyKey, Any] | None = None
     extra_headers: dict[_HeaderName, _HeaderValue] | None = None
-    concurrency: _Count | None = None
+    concurrency: Count | None = None
     rpm: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     tpm: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = None
     price: Price | None = None

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from vendor_verifier.config.document import listed, nearest
+from vendor_verifier.config.document import listed, misfit, nearest
 from vendor_verifier.config.run_config import GIVEN_TWICE, RunOptions, Words
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.suites import SUITES, Suite, SuiteKind, known_suite, suite_kind
@@ -58,7 +58,7 @@ class SuiteOptions:
 
     def problem(self, option: str, message: str) -> Problem:
         """A problem with an option, on its line of the file if it is stated there."""
-        return _placed(Problem(message, key=_key(self.kind, option)), self.places)
+        return _placed(Problem(message, key=_key(self.kind.name, option)), self.places)
 
 
 def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
@@ -67,32 +67,18 @@ def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
     Raises:
         ProblemsError: an option's value is invalid.
     """
-    suite: Suite = _read(kind, kind.build, {"name": kind.name, **options})
-    return suite
+    return suite_options(kind, options).suite
 
 
-def _read(kind: SuiteKind, shape: Any, options: Mapping[str, Any]) -> Any:
-    try:
-        return _adapter(shape).validate_python(options)
-    except ValidationError as error:
-        problems = [
-            Problem(f"read {each['input']!r}; {each['msg'][:1].lower()}{each['msg'][1:]}", key=_key(kind, *each["loc"]))
-            for each in error.errors(include_url=False)
-        ]
-    except UsageError as error:
-        problems = [Problem(str(error), key=_key(kind))]
-    raise ProblemsError(problems)
-
-
-def _key(kind: SuiteKind, *steps: object) -> str:
-    return ".".join(["suites", kind.name, *map(str, steps)])
+def _key(suite: str, *steps: object) -> str:
+    return ".".join(["suites", suite, *map(str, steps)])
 
 
 def options_of(kind: SuiteKind) -> dict[str, bool]:
     """The names of the options that a suite takes, and whether each is its own."""
-    # Built-in questions and rows of one format have no format to name.
-    reads_rows = kind.samples is not None and not kind.is_built_in
-    every = [item.name for item in fields(TaskOptions) if reads_rows or item.name != "dataset_format"]
+    # Built-in questions are in no file, and rows of one format have no format to name.
+    absent = {"test_file_path": kind.is_built_in, "dataset_format": kind.is_built_in or kind.samples is None}
+    every = [item.name for item in fields(TaskOptions) if not absent.get(item.name)]
     own = [item.name for item in fields(kind.build) if item.name != "name" and not item.metadata]  # type: ignore[arg-type]
     return {**dict.fromkeys(every, False), **dict.fromkeys(own, True)}
 
@@ -107,7 +93,9 @@ def suite_options(
     """
     known = options_of(kind)
     problems = [
-        Problem(f"unknown option{nearest(key, known)}; {kind.name} takes {listed(sorted(known))}", key=_key(kind, key))
+        Problem(
+            f"unknown option{nearest(key, known)}; {kind.name} takes {listed(sorted(known))}", key=_key(kind.name, key)
+        )
         for key in options
         if key not in known
     ]
@@ -116,9 +104,12 @@ def suite_options(
     read: list[Any] = []
     for shape, stated in ((TaskOptions, every), (kind.build, {"name": kind.name, **own})):
         try:
-            read.append(_read(kind, shape, stated))
-        except ProblemsError as error:
-            problems += error.problems
+            read.append(_adapter(shape).validate_python(stated))
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+            problems += [Problem(misfit(each), key=_key(kind.name, *each["loc"])) for each in found]
+        except UsageError as error:
+            problems.append(Problem(str(error), key=_key(kind.name)))
     if problems:
         raise ProblemsError(problems)
     chosen, suite = read
@@ -143,11 +134,11 @@ def stated_options(
     kinds = {name: known_suite(name) for name in suites}
     problems = rank_problems(options.rank_metric, kinds)
     typed = _typed(kinds, options, problems)
-    typed_keys = {f"suites.{name}.{option}" for name, option in typed}
+    typed_keys = {_key(name, option) for name, own in typed.items() for option in own}
     places = {key: place for key, place in (places or {}).items() if key not in typed_keys}
     read: dict[str, SuiteOptions] = {}
     for name in dict.fromkeys([*config, *kinds]):
-        own = {option: value for (suite, option), value in typed.items() if suite == name}
+        own = typed.get(name, {})
         stated = {option: value for option, value in own.items() if value is not None}
         rest = {option: value for option, value in (config.get(name) or {}).items() if option not in own}
         try:
@@ -160,45 +151,38 @@ def stated_options(
     return {name: read[name] for name in kinds}
 
 
-def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[Problem]) -> dict[tuple[str, str], Any]:
-    """The value of each option that a flag or ``--set suite.key=value`` states, by suite and option."""
-    special: dict[tuple[str, str], str] = {}
+def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[Problem]) -> dict[str, dict[str, Any]]:
+    """By suite the value of each option that a flag or ``--set suite.key=value`` states."""
+    special: dict[str, dict[str, Any]] = {name: {} for name in kinds}
     for word in options.set:
         target, equals, value = word.partition("=")
         name, _, key = target.partition(".")
         if not (equals and name and key):
-            problems.append(Problem(f"read {word!r}; expected suite.key=value or run.key=value", key="--set"))
+            why = "; expected suite.key=value or run.key=value"
         elif name not in kinds:
             near = f"{name} is not part of this run; add --suite {name}"
-            near = near if suite_kind(name) else f"unknown suite{nearest(name, kinds)}"
-            problems.append(Problem(f"read {word!r}; {near}", key="--set"))
-        elif (name, key) in special:
-            problems.append(Problem(f"read {word!r}, but it {GIVEN_TWICE}", key="--set"))
+            why = f"; {near if suite_kind(name) else f'unknown suite{nearest(name, kinds)}'}"
+        elif key in special[name]:
+            why = f", but it {GIVEN_TWICE}"
         else:
-            special[name, key] = value
-    found: dict[tuple[str, str], Any] = {}
+            special[name][key] = value
+            continue
+        problems.append(Problem(f"read {word!r}{why}", key="--set"))
+    found: dict[str, dict[str, Any]] = {name: {} for name in kinds}
     for flag, option, value in options.suite_flags():
         able = [kind.name for kind in SUITES if option in options_of(kind)]
         meant = [name for name in kinds if name in able]
         if option == "test_file_path":
-            meant = _readers(kinds.values(), special)
-            if not meant:
-                words = f"the questions of {listed(kinds)} are built in and take no file; leave it out"
-                problems.append(Problem(words, key=flag))
-                continue
-        found |= {(name, option): value for name in meant}
-        if value is not None and special.keys() >= {(name, option) for name in meant}:
+            # Triggering reads the run's file, else all evaluations without a file of their own.
+            meant = [name for name in meant if option not in special[name]] or meant
+            meant = [name for name in meant if kinds[name].compares] or meant
+        for name in meant:
+            found[name][option] = value
+        if value is not None and all(option in special[name] for name in meant):
             instead = f"no evaluation of this run takes it, only {listed(able)}; add --suite {able[0]}"
             instead = f"--set gives another value for {listed(meant)}; leave out one of them" if meant else instead
             problems.append(Problem(instead, key=flag))
-    return found | special
-
-
-def _readers(kinds: Iterable[SuiteKind], special: Iterable[tuple[str, str]]) -> list[str]:
-    """The evaluations that read the run's file of samples: that of triggering, else all without a file of their own."""
-    able = [kind for kind in kinds if not kind.is_built_in]
-    left = [kind for kind in able if (kind.name, "test_file_path") not in special] or able
-    return [kind.name for kind in left if kind.compares] or [kind.name for kind in left]
+    return {name: found[name] | special[name] for name in kinds}
 
 
 def rank_problems(metrics: Iterable[str], suites: Iterable[str]) -> list[Problem]:

@@ -20,11 +20,12 @@ from vendor_verifier.loaders.base import (
     Loader,
     Row,
     data_error,
+    place_in,
     read_array,
     read_rows,
     shortened,
 )
-from vendor_verifier.loaders.building import build_samples, place_in
+from vendor_verifier.loaders.building import build_samples
 
 # Modules with ``FORMATS``, in the order in which those are tried on a file's first row.
 FILES = ("tool_rows", "toolbench")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,7 +20,7 @@ MAX_SHOWN = 20
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_ARRAY_BYTES = 256 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
-_POSITION = re.compile(r":? line (\d+) column (\d+) \(char (\d+)\)")
+Found = TypeVar("Found")
 
 
 class LoadedSamples(msgspec.Struct, frozen=True):
@@ -85,6 +84,33 @@ def data_error(problems: Sequence[Problem]) -> DataError:
     if hidden > 0:
         shown.append(Problem(f"and {counted(hidden, 'more problem')} like these", shown[-1].file))
     return DataError(shown)
+
+
+def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
+    """A problem of a row, on a line or in an array."""
+    if place == "line":
+        return Problem(message, file, number, key)
+    return Problem(message, file, None, f"{place} {number}" + (f", {key}" if key else ""))
+
+
+def usable(
+    rows: Iterable[Row | Problem],
+    read: Callable[[Row], Found],
+    file: Path,
+    problems: list[Problem],
+    place: str = "line",
+) -> Iterator[tuple[Row, Found]]:
+    """Each row with what is read of it. What is wrong with the others is added to the ``problems``."""
+    for row in rows:
+        if isinstance(row, Problem):
+            problems.append(row)
+            continue
+        try:
+            found = read(row)
+        except UnusableRequest as reason:
+            problems.append(place_in(file, place, row.line, reason.key, str(reason)))
+        else:
+            yield row, found
 
 
 def kind_of(value: object) -> str:
@@ -198,11 +224,9 @@ def _parsed(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = Non
     try:
         return parse_json(text, object_pairs_hook=hook)
     except PayloadError as error:
-        reason = str(error)
-    found = _POSITION.search(reason)
-    if found is None:
+        reason, fault = str(error), error.__cause__
+    if not isinstance(fault, json.JSONDecodeError):
         raise UnusableRequest(f"not usable JSON: {reason}")
-    line, column, position = map(int, found.groups())
-    rest = text[position:].strip()
+    rest = text[fault.pos :].strip()
     read = shortened(rest[:30]) if rest else "the end; write each object on one line"
-    raise UnusableRequest(f"not JSON at column {column}: {_POSITION.sub('', reason)}, read {read}", line=line)
+    raise UnusableRequest(f"not JSON at column {fault.colno}: {fault.msg}, read {read}", line=fault.lineno)

@@ -22,6 +22,7 @@ from vendor_verifier.loaders.base import (
     kind_of,
     shortened,
     unpacked,
+    usable,
 )
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source, content_digest, numbered
@@ -255,15 +256,7 @@ def build_samples(
     defects: list[str] = []
     seen: Counter[str] = Counter()
     repeats: list[int] = []
-    for row in rows:
-        if isinstance(row, Problem):
-            problems.append(row)
-            continue
-        try:
-            question = loader.read_row(row.fields)
-        except UnusableRequest as reason:
-            problems.append(place_in(file, place, row.line, reason.key, str(reason)))
-            continue
+    for row, question in usable(rows, lambda row: loader.read_row(row.fields), file, problems, place):
         digest = content_digest(question.turn)
         seen[digest] += 1
         if seen[digest] > 1:
@@ -284,10 +277,3 @@ def build_samples(
         count = counted(len(repeats), "sample repeats", "samples repeat")
         defects.append(f"{count} an earlier one word for word; equal ones are numbered ({place} {shown})")
     return LoadedSamples(tuple(samples), tuple(problems), tuple(defects), loader.name)
-
-
-def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
-    """A problem of a row, on a line or in an array."""
-    if place == "line":
-        return Problem(message, file, number, key)
-    return Problem(message, file, None, f"{place} {number}" + (f", {key}" if key else ""))

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.loaders.base import LoadedSamples, UnusableRequest, data_error, kind_of, read_rows
+from vendor_verifier.loaders.base import LoadedSamples, UnusableRequest, data_error, kind_of, read_rows, usable
 from vendor_verifier.loaders.building import control_tags, expected_in, read_question
 from vendor_verifier.records.failures import BAD_KEY, NO_CREDIT, kind_of_status
 from vendor_verifier.records.manifest import EntryInfo
@@ -272,14 +272,8 @@ def _read_files(
     for label, number, lines in ((label, at, each) for label, every in files.items() for at, each in enumerate(every)):
         file = _File(label, number, paths[label][number] if paths else Path(label))
         read.append(file)
-        for row in read_rows(lines, file.path):
-            if isinstance(row, Problem):
-                problems.append(row)
-                continue
-            try:
-                file.rows.append(read_result(row.fields, row.line))
-            except UnusableRequest as reason:
-                problems.append(Problem(str(reason), file.path, row.line, reason.key))
+        rows = usable(read_rows(lines, file.path), lambda row: read_result(row.fields, row.line), file.path, problems)
+        file.rows += [result for _, result in rows]
     return read, problems
 
 

@@ -107,9 +107,6 @@ def _with_difficulty(sample: Sample) -> Sample:
 
 def built_in_dataset(own: SuiteOptions, samples: tuple[Sample, ...]) -> Dataset:
     """The data set of samples that are built in and have no file."""
-    if (path := own.chosen.test_file_path) is not None:
-        words = f"read {path!r}; the questions of {own.kind.name} are built in and take no file"
-        raise ProblemsError([own.problem("test_file_path", words)])
     contents = [[sample.id, list(sample.turn.messages), dict(sample.turn.parameters)] for sample in samples]
     digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
     return Dataset(f"{own.kind.name} (built in)", digest, samples, (), ())

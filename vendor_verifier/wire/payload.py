@@ -65,7 +65,7 @@ def _read_slowly(text: str | bytes, hook: Callable[[list[tuple[str, Any]]], Any]
     except RecursionError:
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:
-        raise PayloadError(str(error)[:300]) from None
+        raise PayloadError(str(error)[:300]) from error
 
 
 def _finite(text: str) -> float:

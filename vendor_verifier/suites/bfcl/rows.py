@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, data_error, kind_of, read_rows
+from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, data_error, kind_of, read_rows, usable
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source, numbered
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
@@ -54,15 +54,7 @@ def samples_of(
     samples: list[Sample] = []
     wrong: list[Problem] = []
     seen = Counter[str]()
-    for row in rows:
-        if isinstance(row, Problem):
-            wrong.append(row)
-            continue
-        try:
-            found = read(row.fields, len(samples))
-        except UnusableRequest as reason:
-            wrong.append(Problem(str(reason), file, row.line, reason.key))
-            continue
+    for row, found in usable(rows, lambda row: read(row.fields, len(samples)), file, wrong):
         text = json.dumps(found.content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         seen[digest] += 1
