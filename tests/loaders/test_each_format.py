@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError, UsageError
-from vendor_verifier.loaders import read_dataset_file
+from vendor_verifier.loaders import loader_named, read_dataset_file, recognise
 
 
 def test_our_rows_keep_calls_and_tags() -> None:
@@ -141,7 +141,7 @@ def test_a_row_of_tool_correctness_keeps_the_answer_it_brings() -> None:
 def test_every_format_is_recognised_by_its_row(name: str, array: bool) -> None:
     """Both as JSON lines and as an array a file says what it is, and naming the format gives the same samples."""
     loaded = read(ROWS[name], array=array)
-    assert loaded.format == name
+    assert recognise(ROWS[name]) == loader_named(name)
     assert loaded.samples == read(ROWS[name], array=array, format=name).samples
     assert loaded.samples[0].turn.messages[-1]["content"] == QUERY
     assert not loaded.defects

@@ -69,8 +69,11 @@ def read_dataset_file(
             raise data_error(_of_no_format(passed, file, place))
         passed.append(row)
         chosen = recognise(row.fields) if isinstance(row, Row) else None
+    wanted = f"format {chosen.name} ({chosen.row})"
     every = chain(passed, rows)
-    return build_samples(every, chosen, dataset=dataset, file=file, skip_bad=skip_bad, place=place)
+    return build_samples(
+        every, chosen.read_row, dataset=dataset, file=file, wanted=wanted, skip_bad=skip_bad, place=place
+    )
 
 
 def loader_named(name: str) -> Loader:

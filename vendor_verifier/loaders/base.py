@@ -27,22 +27,25 @@ class LoadedSamples(msgspec.Struct, frozen=True):
     """The usable samples of one file, in its order.
 
     ``skipped`` are the lines left out at the user's wish; ``defects`` are sentences about what the data set itself has
-    wrong or peculiar, for the report: never a vendor's fault. ``format`` names the loader that was used.
+    wrong or peculiar, for the report: never a vendor's fault.
     """
 
     samples: tuple[Sample, ...]
     skipped: tuple[Problem, ...] = ()
     defects: tuple[str, ...] = ()
-    format: str | None = None
 
 
 class Question(msgspec.Struct, frozen=True):
-    """The turn that a row asks. ``tags`` hold all control keys, ``expected`` those that state the right answer."""
+    """The turn that a row asks. ``tags`` hold all control keys, ``expected`` those that state the right answer.
+
+    ``digest`` is that of its identity, where this is not the content of the turn.
+    """
 
     turn: Turn
     tags: Mapping[str, Any] = msgspec.field(default_factory=dict)
     expected: Mapping[str, Any] = msgspec.field(default_factory=dict)
     defects: tuple[str, ...] = ()
+    digest: str | None = None
 
 
 class Loader(msgspec.Struct, frozen=True):

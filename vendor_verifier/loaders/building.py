@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,6 @@ from msgspec import Meta
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import (
     LoadedSamples,
-    Loader,
     Question,
     Row,
     UnusableRequest,
@@ -243,21 +242,25 @@ def _tools(tools: object) -> tuple[list[Tool], list[str]]:
 
 def build_samples(
     rows: Iterable[Row | Problem],
-    loader: Loader,
+    read_row: Callable[[Mapping[str, Any]], Question],
     *,
     dataset: str,
     file: Path,
+    wanted: str,
     skip_bad: bool = False,
     place: str = "line",
 ) -> LoadedSamples:
-    """The samples of rows as a loader reads them. ``place`` is what ``Row.line`` counts: lines, or rows of an array."""
+    """The samples of rows, equal ones numbered. ``place`` is what ``Row.line`` counts: lines, or rows of an array.
+
+    Raises DataError for unusable rows (all of them, unless ``skip_bad``), or no row at all: ``wanted`` are expected.
+    """
     samples: list[Sample] = []
     problems: list[Problem] = []
     defects: list[str] = []
     seen: Counter[str] = Counter()
     repeats: list[int] = []
-    for row, question in usable(rows, lambda row: loader.read_row(row.fields), file, problems, place):
-        digest = content_digest(question.turn)
+    for row, question in usable(rows, lambda row: read_row(row.fields), file, problems, place):
+        digest = question.digest or content_digest(question.turn)
         seen[digest] += 1
         if seen[digest] > 1:
             repeats.append(row.line)
@@ -267,8 +270,7 @@ def build_samples(
     if problems and not skip_bad:
         raise data_error(problems)
     if not samples:
-        words = f"no usable sample: expected rows of format {loader.name} ({loader.row})"
-        raise data_error([Problem(words, file), *problems])
+        raise data_error([Problem(f"no usable sample: expected rows of {wanted}", file), *problems])
     hidden = len(defects) - _MAX_DEFECTS
     if hidden > 0:
         defects[_MAX_DEFECTS:] = [f"and {counted(hidden, 'more defect')} like these"]
@@ -276,4 +278,4 @@ def build_samples(
         shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
         count = counted(len(repeats), "sample repeats", "samples repeat")
         defects.append(f"{count} an earlier one word for word; equal ones are numbered ({place} {shown})")
-    return LoadedSamples(tuple(samples), tuple(problems), tuple(defects), loader.name)
+    return LoadedSamples(tuple(samples), tuple(problems), tuple(defects))

@@ -36,9 +36,12 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 def content_digest(turn: Turn) -> str:
-    """First 16 hex digits of SHA-256 over canonical JSON of (messages, tools, tool_choice): the same question asked
-    with other settings keeps its identity."""
-    content = [list(turn.messages), list(turn.tools), turn.parameters.get("tool_choice")]
+    """The digest of (messages, tools, tool_choice): the same question asked with other settings keeps its identity."""
+    return digest_of([list(turn.messages), list(turn.tools), turn.parameters.get("tool_choice")])
+
+
+def digest_of(content: object) -> str:
+    """First 16 hex digits of SHA-256 over canonical JSON."""
     return hashlib.sha256(_canonical(content).encode()).hexdigest()[:16]
 
 

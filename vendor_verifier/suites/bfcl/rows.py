@@ -5,18 +5,18 @@ Questions and answers are joined by id. A sample's identity is a digest of its c
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, data_error, kind_of, read_rows, usable
+from vendor_verifier.loaders.base import LoadedSamples, Question, Row, UnusableRequest, kind_of, read_rows
+from vendor_verifier.loaders.building import build_samples
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import Sample, Source, numbered
+from vendor_verifier.records.sample import digest_of
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
 from vendor_verifier.suites.bfcl.checker import Call, refuse_uncheckable
 from vendor_verifier.suites.bfcl.function_docs import sent_name, tools_of
@@ -28,43 +28,6 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", dict:
 
 ServiceDocs = Mapping[str, Sequence[dict[str, Any]]]
 """Simulated class → its function documents (``multi_turn_func_doc/``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadRow:
-    """A row that was read; ``content`` is its identity."""
-
-    content: object
-    turn: Turn
-    expected: dict[str, Any]
-    tags: Mapping[str, Any]
-
-
-def samples_of(
-    rows: Iterable[Row | Problem],
-    read: Callable[[Mapping[str, Any], int], ReadRow],
-    file: Path,
-    skip_bad: bool,
-    defects: Iterable[str] = (),
-) -> LoadedSamples:
-    """The samples of the rows, equal ones numbered. ``read`` takes a row and the number of samples before it.
-
-    Raises DataError for unusable rows (all of them), or no row at all.
-    """
-    samples: list[Sample] = []
-    wrong: list[Problem] = []
-    seen = Counter[str]()
-    for row, found in usable(rows, lambda row: read(row.fields, len(samples)), file, wrong):
-        text = json.dumps(found.content, sort_keys=True, separators=(",", ":"))
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        seen[digest] += 1
-        name, source = numbered(digest, seen[digest]), Source(file.name, row.line)
-        samples.append(Sample(name, found.turn, found.expected, found.tags, source))
-    if wrong and not skip_bad:
-        raise data_error(wrong)
-    if not samples:
-        raise data_error([Problem("the file has no row", file), *wrong])
-    return LoadedSamples(tuple(samples), tuple(wrong), tuple(defects))
 
 
 def read_category(
@@ -101,16 +64,18 @@ def read_category(
         truths[name] = truths[filed]
         defects.append(f"{name}: its answer is filed under {filed}")
 
-    def read(fields: Mapping[str, Any], _number: int) -> ReadRow:
+    def read(fields: Mapping[str, Any]) -> Question:
         tags = {"category": category, "bfcl_id": fields.get("id"), **({"bfcl_data": version} if version else {})}
         return _read(fields, category, truths, service_docs, tags)
 
-    return samples_of([*problems, *rows], read, file, skip_bad, defects)
+    every = [*problems, *rows]
+    loaded = build_samples(every, read, dataset=file.name, file=file, wanted=f"BFCL's {category}", skip_bad=skip_bad)
+    return structs.replace(loaded, defects=tuple(defects))
 
 
 def _read(
     fields: Mapping[str, Any], category: str, truths: Mapping[str, Any], docs: ServiceDocs, tags: dict[str, Any]
-) -> ReadRow:
+) -> Question:
     name = fields.get("id")
     if not isinstance(name, str):
         raise UnusableRequest(f"expected a text, read {kind_of(name)}", "id")
@@ -126,7 +91,8 @@ def _read(
     content = {key: value for key, value in fields.items() if key != "id"}
     if category in MULTI_TURN:
         turn, more = _several_turns(fields, turns, docs)
-        return ReadRow([category, content, more.pop("docs")], turn, {**expected, **more, "answer": answer}, tags)
+        digest = digest_of([category, content, more.pop("docs")])
+        return Question(turn, tags, {**expected, **more, "answer": answer}, digest=digest)
     functions = fields.get("function")
     functions = [functions] if isinstance(functions, dict) else functions
     if not isinstance(functions, list) or not all(isinstance(function, dict) for function in functions):
@@ -142,7 +108,7 @@ def _read(
             refuse_uncheckable(category, functions, answer)
         except DataError as error:
             raise UnusableRequest(error.problems[0].message, "function") from None
-    return ReadRow([category, content], turn, expected, tags)
+    return Question(turn, tags, expected, digest=digest_of([category, content]))
 
 
 def _possible_answers(sources: object, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -200,9 +166,9 @@ def read_custom(
     for unusable rows (all of them, unless ``skip_bad``), or no row at all.
     """
     rows = list(read_rows(lines, file))
-    made = _made_tools(rows)
+    made, numbers = _made_tools(rows), count()
 
-    def read(fields: Mapping[str, Any], number: int) -> ReadRow:
+    def read(fields: Mapping[str, Any]) -> Question:
         messages, calls = _question(fields)
         tools = _tools(fields) or made
         if not tools:
@@ -211,12 +177,13 @@ def read_custom(
         fitting = "_".join(filter(None, [several, "multiple" if len(tools) > 1 else ""])) or "simple_python"
         kind = category or (fitting if calls else "irrelevance")
         stated = [{"name": name, "arguments": dict(arguments)} for name, arguments in calls]
-        expected = {"id": f"{kind}_{number}", "category": kind, "calls": stated}
+        expected = {"id": f"{kind}_{next(numbers)}", "category": kind, "calls": stated}
         tags = {"category": kind, "bfcl_id": expected["id"], "bfcl_data": file.name, "bfcl_custom": True}
         tags |= {"bfcl_inferred": True} if tools is made else {}
-        return ReadRow([kind, messages, tools], Turn(tuple(messages), tuple(tools)), expected, tags)
+        turn = Turn(tuple(messages), tuple(tools))
+        return Question(turn, tags, expected, digest=digest_of([kind, messages, tools]))
 
-    return samples_of(rows, read, file, skip_bad)
+    return build_samples(rows, read, dataset=file.name, file=file, wanted="messages and tool_calls", skip_bad=skip_bad)
 
 
 def _question(fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Call]]:
