@@ -13,7 +13,8 @@ from made_results import unmeasured, verdict
 from msgspec import structs
 from scored import MODEL
 
-from vendor_verifier.records.manifest import ScoreRequest, StoredLoad
+from vendor_verifier.records.manifest import ScoreRequest
+from vendor_verifier.records.plan import LoadShape
 from vendor_verifier.records.results import FacetName, Finding, GateResult, Status, SuiteResult
 from vendor_verifier.reports import FORMATS, rendered, terminal
 from vendor_verifier.scoring.figures import ScoredRun
@@ -89,7 +90,7 @@ def test_report_is_the_golden_file(small: ScoredRun, name: str) -> None:
     if name in FORMATS.values():
         text = rendered(small, [name])[name]
     else:
-        load = StoredLoad(50, "poisson") if "load" in name else None
+        load = LoadShape(50, "poisson") if "load" in name else None
         settings = structs.replace(small.manifest.settings, load=load)
         small = replace(small, manifest=structs.replace(small.manifest, settings=settings))
         text = "\n".join(terminal.lines(small)) + "\n"

@@ -13,7 +13,6 @@ from contextlib import suppress
 import msgspec
 
 from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.records.manifest import StoredLoad
 from vendor_verifier.records.plan import Entry, Plan, Price
 from vendor_verifier.records.record import Attempt, Response, Usage
 from vendor_verifier.records.request import BUDGETS, Turn
@@ -181,8 +180,8 @@ def forecast_lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         yield f"{each.kind.name}: {counted(len(each.task.samples), 'sample')} of {each.dataset.name}, sent {often}"
         if skipped := each.dataset.skipped:
             yield f"  left out: {counted(len(skipped), 'unreadable sample')} (first: {skipped[0]})"
-    if load := StoredLoad.of(plan.load):
-        yield f"load: {load}"
+    if plan.load.is_shaped:
+        yield f"load: {plan.load}"
     is_paced = plan.load.is_timed and not plan.load.is_open
     answer_s = max(map(_answer_s, plan.entries), default=ANSWER_S)
     pace = f" (more, at more cost, if answers take less than {answer_s:g} s)" if is_paced else ""

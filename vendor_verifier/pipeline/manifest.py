@@ -24,12 +24,11 @@ from vendor_verifier.records.manifest import (
     LoadReport,
     Manifest,
     ScoreRequest,
-    StoredLoad,
     StoredSettings,
     StoredTask,
     Tool,
 )
-from vendor_verifier.records.plan import Entry, Plan, Task
+from vendor_verifier.records.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.records.record import Record
 from vendor_verifier.redaction import redacted_record, redacted_sample, redacted_words
 from vendor_verifier.store import RunFolder
@@ -111,7 +110,7 @@ def _new_manifest(run: str, prepared: Prepared) -> Manifest:
     plan = prepared.plan
     sent = {name: getattr(plan, name) for name in StoredSettings.__struct_fields__ if hasattr(plan, name)} | {
         "baseline_repeats": max((plan.repeat_of(entry) for entry in plan.entries), default=plan.repeat),
-        "load": StoredLoad.of(plan.load),
+        "load": plan.load if plan.load.is_shaped else None,
         "stated": prepared.options.stated(),
     }
     return Manifest(
@@ -208,7 +207,7 @@ def _asked(manifest: Manifest) -> dict[str, dict[str, Any]]:
         "baseline-repeats": settings.baseline_repeats,
         "question seed": settings.question_seed,
         "redact_content": manifest.redacted,
-        "load": str(settings.load or StoredLoad()),
+        "load": str(settings.load or LoadShape()),
     }
     suites = {}
     for task in manifest.tasks:

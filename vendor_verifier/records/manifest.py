@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Meta
 
 from vendor_verifier.records.plan import Limits, LoadShape, Price, RetryRules
+from vendor_verifier.records.request import Count
 
-_Count = Annotated[int, Meta(ge=0, le=2**53)]
 _Repeat = Annotated[int, Meta(ge=1, le=2**31)]
 _Number = Annotated[float, Meta(ge=-(2**53), le=2**53)]
 Undecided = Literal["missed", "exclude"]
@@ -31,8 +31,8 @@ class EntryInfo(msgspec.Struct, frozen=True):
     provider: str | None = None
     is_baseline: bool = False
     repeat: _Repeat | None = None
-    begun: _Count | None = None
-    concurrency: _Count | None = None
+    begun: Count | None = None
+    concurrency: Count | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     url: str | None = None
@@ -63,39 +63,13 @@ class StoredTask(msgspec.Struct, frozen=True):
     options: dict[str, Any] = {}
     skipped: list[str] = []
     defects: list[str] = []
-    count: _Count = 0
+    count: Count = 0
     asked: str = ""
     file: str | None = None
     sha256: str | None = None
     source: str | None = None
     not_run: dict[str, dict[str, str]] = {}
     job: dict[str, Any] = {}
-
-
-class StoredLoad(msgspec.Struct, frozen=True):
-    """The load shape."""
-
-    request_rate: _Number | None = None
-    arrival: str | None = None
-    ramp_up_s: _Number = 0
-    warmup: _Count = 0
-    duration_s: _Number | None = None
-
-    @classmethod
-    def of(cls, load: LoadShape) -> StoredLoad | None:
-        """A load shape as it is stored; None where requests have no shape."""
-        return cls(**msgspec.structs.asdict(load)) if load.is_shaped else None
-
-    def __str__(self) -> str:
-        """In words, such as ``50 requests per second (poisson) for 60 s``."""
-        words = "fixed concurrency"
-        if self.request_rate:
-            words = f"{self.request_rate:g} requests per second ({self.arrival})"
-        if self.duration_s is not None:
-            words += f" for {self.duration_s:g} s"
-        if self.ramp_up_s:
-            words += f", ramp-up {self.ramp_up_s:g} s"
-        return words + (f", {self.warmup} warm-up requests" if self.warmup else "")
 
 
 class StoredSettings(msgspec.Struct, frozen=True):
@@ -107,19 +81,19 @@ class StoredSettings(msgspec.Struct, frozen=True):
     seed: int | None = None
     question_seed: int | None = None
     client: str | None = None
-    request_concurrency: _Count | None = None
-    vendor_concurrency: _Count | None = None
-    load: StoredLoad | None = None
+    request_concurrency: Count | None = None
+    vendor_concurrency: Count | None = None
+    load: LoadShape | None = None
     limits: Limits | None = None
     retry: RetryRules | None = None
-    max_requests: _Count | None = None
+    max_requests: Count | None = None
     max_cost_usd: _Number | None = None
     stated: dict[str, Any] = {}
 
     @property
     def is_open(self) -> bool:
         """Whether requests were due by the clock."""
-        return self.load is not None and bool(self.load.request_rate)
+        return self.load is not None and self.load.is_open
 
 
 class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,12 +123,12 @@ class LoadReport(msgspec.Struct):
     ``held_back`` of them found ``cap`` others in flight when due. ``lag_p99_ms`` is from due to sent, None in a closed
     loop."""
 
-    begun: _Count = 0
-    repetitions: _Count = 0
-    cap: _Count = 0
-    held_back: _Count = 0
-    warmup: _Count = 0
-    warmup_failed: _Count = 0
+    begun: Count = 0
+    repetitions: Count = 0
+    cap: Count = 0
+    held_back: Count = 0
+    warmup: Count = 0
+    warmup_failed: Count = 0
     lag_p99_ms: _Number | None = None
 
 
@@ -177,7 +151,7 @@ class Executor(msgspec.Struct, frozen=True):
     """The executor of one session: ``workers`` sent, none where it was the command itself; ``refused`` could not."""
 
     name: str | None = None
-    cores: _Count | None = None
+    cores: Count | None = None
     workers: list[dict[str, Any]] = []
     refused: list[str] = []
     lost_sessions: list[Loss] = []
@@ -216,7 +190,7 @@ class Manifest(msgspec.Struct, kw_only=True, frozen=True):
     stopped: dict[str, str] = {}
     redacted: bool = False
     limit: str | None = None
-    concurrency_lowered: dict[str, tuple[_Count, _Count, _Count]] = {}
+    concurrency_lowered: dict[str, tuple[Count, Count, Count]] = {}
     event_loop: LoopReport | None = None
     load: dict[str, LoadReport] | None = None
     ranks_by_schedule: bool = False
@@ -232,4 +206,4 @@ class Manifest(msgspec.Struct, kw_only=True, frozen=True):
     def is_by_doing(self) -> bool:
         """Whether the number of requests was not planned: the run lasted a stated time."""
         load = self.settings.load
-        return load is not None and load.duration_s is not None
+        return load is not None and load.is_timed

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from vendor_verifier.records.request import Endpoint
+from vendor_verifier.records.request import Amount, Count, Endpoint
 from vendor_verifier.records.sample import Sample
 
 # The client that sends: our own transport, or the official SDKs as an application would use them.
@@ -92,11 +92,22 @@ class LoadShape(msgspec.Struct, frozen=True):
     again and again, counted from the end of the warm-up.
     """
 
-    request_rate: float | None = None
+    request_rate: Amount | None = None
     arrival: Arrival = "constant"
-    ramp_up_s: float = 0
-    warmup: int = 0
-    duration_s: float | None = None
+    ramp_up_s: Amount = 0
+    warmup: Count = 0
+    duration_s: Amount | None = None
+
+    def __str__(self) -> str:
+        """In words, such as ``50 requests per second (poisson) for 60 s``."""
+        words = "fixed concurrency"
+        if self.request_rate:
+            words = f"{self.request_rate:g} requests per second ({self.arrival})"
+        if self.duration_s is not None:
+            words += f" for {self.duration_s:g} s"
+        if self.ramp_up_s:
+            words += f", ramp-up {self.ramp_up_s:g} s"
+        return words + (f", {self.warmup} warm-up requests" if self.warmup else "")
 
     @property
     def is_open(self) -> bool:
