@@ -125,10 +125,9 @@ def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetri
 def case_lines(metric: ToolCorrectnessMetric, found: Sequence[CaseResult], file: str) -> Iterator[str]:
     """The number of answers, their mean score, and the answers below the full score, each with its reason."""
     results = [case.results[0] for case in found]
-    mean, passed = _mean([result.score for result in results]), sum(case.success for case in found)
+    mean, passed = sum(result.score for result in results) / len(found), sum(case.success for case in found)
     yield plain(f"{file}: {counted(len(found), 'answer')}")
-    shown = "–" if mean is None else f"{mean:.3f}"
-    yield f"{SUITE}: score {shown}, {passed} of {len(found)} pass (threshold {metric.threshold:g})"
+    yield f"{SUITE}: score {mean:.3f}, {passed} of {len(found)} pass (threshold {metric.threshold:g})"
     short = [(case.index, result) for case, result in zip(found, results, strict=True) if result.score < 1]
     for place, result in short[:_MOST_SHOWN]:
         yield "  " + plain(f"row {place}: {result.score:.3f}: {result.reason}")
@@ -139,8 +138,8 @@ def case_lines(metric: ToolCorrectnessMetric, found: Sequence[CaseResult], file:
 def case_document(found: Sequence[CaseResult]) -> dict[str, Any]:
     """``scores`` and ``success_rates`` by metric, and ``cases`` with score, success and reason."""
     return {
-        "scores": {SUITE: _mean([case.results[0].score for case in found])},
-        "success_rates": {SUITE: _mean([case.success for case in found])},
+        "scores": {SUITE: sum(case.results[0].score for case in found) / len(found)},
+        "success_rates": {SUITE: sum(case.success for case in found) / len(found)},
         "cases": [
             {
                 "row": case.index,
@@ -153,7 +152,3 @@ def case_document(found: Sequence[CaseResult]) -> dict[str, Any]:
             for case in found
         ],
     }
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
