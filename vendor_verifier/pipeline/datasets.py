@@ -47,9 +47,8 @@ class Dataset(msgspec.Struct, frozen=True):
     """A sample file as read: its name (no path), digest, samples, and defects.
 
     ``source`` is the address that it was downloaded from, with its commit or digest; None for a file of this disk.
-    ``classes`` are the samples' classes by whether a call is expected
-    (:func:`vendor_verifier.loaders.selection.expects_call`). ``job`` is the name in a job file; ``not_run`` are, by its
-    tasks, requested categories that cannot run, each with the reason, which ``warnings`` repeat.
+    ``job`` is the name in a job file; ``not_run`` are, by its tasks, requested categories that cannot run, each with
+    the reason, which ``warnings`` repeat.
     """
 
     name: str
@@ -58,7 +57,6 @@ class Dataset(msgspec.Struct, frozen=True):
     skipped: tuple[str, ...]
     defects: tuple[str, ...]
     not_run: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
-    classes: frozenset[bool | None] = frozenset()
     job: Mapping[str, Any] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     source: str | None = None
@@ -92,7 +90,6 @@ def suite_dataset(own: SuiteOptions, *, skip_bad: bool) -> Dataset:
         samples=samples,
         skipped=tuple(str(replace(problem, file=Path(path.name))) for problem in loaded.skipped),
         defects=(*loaded.defects, *defects),
-        classes=classes_of(samples),
         warnings=place.notices,
         source=place.address,
     )
@@ -181,11 +178,11 @@ def missing_class(kind: SuiteKind, samples: Sequence[Sample], whole: Dataset) ->
 
     A data set that has only one class is warned of only in the evaluation that compares triggering.
     """
-    chosen = whole.classes if len(samples) == len(whole.samples) else classes_of(samples)
+    chosen = classes_of(samples)
     if chosen not in ({True}, {False}):
         return
     (only,) = chosen
-    has_other = (not only) in whole.classes
+    has_other = (not only) in classes_of(whole.samples)
     if kind.compares or has_other:
         expected, hidden = ("a tool call", "extra") if only else ("no tool call", "missed")
         advice = "Choose more or other samples." if has_other else "The file holds no others."

@@ -26,7 +26,6 @@ from vendor_verifier.config.document import read_text, read_yaml
 from vendor_verifier.config.suite_options import SuiteOptions
 from vendor_verifier.errors import BFCL_DATA, ProblemsError, UsageError
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
-from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.places import place_of
 from vendor_verifier.records.sample import Sample
@@ -158,7 +157,6 @@ def bfcl_dataset(stated: SuiteOptions, keys: Iterable[str], job: Job | None, *, 
         defects=tuple(dict.fromkeys(defect for loaded, _ in found.values() for defect in loaded.defects)),
         not_run=not_run,
         warnings=tuple(dict.fromkeys([*lines, *(notice for place in places for notice in place.notices)])),
-        classes=classes_of(samples),
         job=job.model_dump(include={"name", "namespace"}, exclude_none=True) if job else {},
         source=", ".join(dict.fromkeys(place.address for place in places if place.address)) or None,
     )
