@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,12 +48,6 @@ _decode_sample = msgspec.json.Decoder(Sample).decode
 _decode_manifest = msgspec.json.Decoder(Manifest).decode
 # Called with the place of a line that is not a record (``records.jsonl:17``) and the reason.
 OnBadLine = Callable[[str, str], None]
-
-
-def records_file(folder: Path) -> Path:
-    """The file of a run's records. A plain one counts: it is removed only when the compressed one is whole."""
-    plain, packed = folder / RECORDS, folder / (RECORDS + PACKED)
-    return packed if packed.exists() and not plain.exists() else plain
 
 
 def lines_in(file: Path, on_bad_line: OnBadLine = lambda _line, _reason: None) -> Iterator[tuple[int, bytes]]:
@@ -130,8 +124,9 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def records_file(self) -> Path:
-        """The file of records, plain or compressed."""
-        return records_file(self.path)
+        """The file of records. A plain one counts: it is removed only when the compressed one is whole."""
+        plain, packed = self.path / RECORDS, self.path / (RECORDS + PACKED)
+        return packed if packed.exists() and not plain.exists() else plain
 
     def create(self) -> bool:
         """Create the folder; whether there was none."""
@@ -193,12 +188,6 @@ class RunFolder(msgspec.Struct, frozen=True):
             raise RunFolderError(f"{self.manifest_file} is damaged, or no run of this tool: {error}") from None
         except OSError as error:
             raise RunFolderError(f"{self.manifest_file} cannot be read: {error}") from None
-
-    def begin(self, manifest: Manifest, samples: Mapping[str, Iterable[Sample]]) -> None:
-        """Write the samples of each suite, and then the manifest, by which the folder is a run."""
-        for suite, asked in samples.items():
-            self.write_samples(suite, asked)
-        self.write_manifest(manifest)
 
     def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:
         self.create_inside(_SAMPLES)

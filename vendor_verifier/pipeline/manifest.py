@@ -82,11 +82,11 @@ def begun(folder: RunFolder, prepared: Prepared) -> Manifest:
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; name another, or resume it with `run --incremental`")
     manifest = _new_manifest(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", prepared)
-    samples = {
-        task.suite: map(redacted_sample, task.samples) if hides(prepared.plan, task.suite) else task.samples
-        for task in prepared.plan.tasks
-    }
-    folder.begin(manifest, samples)
+    for task in prepared.plan.tasks:
+        is_hidden = hides(prepared.plan, task.suite)
+        folder.write_samples(task.suite, map(redacted_sample, task.samples) if is_hidden else task.samples)
+    # By the manifest the folder is a run.
+    folder.write_manifest(manifest)
     return manifest
 
 

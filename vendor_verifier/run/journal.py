@@ -18,7 +18,7 @@ import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.records.record import Record
-from vendor_verifier.store import FILE_MODE, NO_LINK, PACKED, RECORDS, RunFolder, encode_record, records_file
+from vendor_verifier.store import FILE_MODE, NO_LINK, PACKED, RECORDS, RunFolder, encode_record
 
 
 @contextmanager
@@ -73,7 +73,7 @@ class Journal:
             StorageError: the folder cannot be written.
         """
         try:
-            if records_file(self._folder.path).suffix == PACKED:
+            if self._folder.records_file.suffix == PACKED:
                 self._folder.unpack()
                 self._compress = True
             self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINK, FILE_MODE)
