@@ -65,16 +65,10 @@ def digest_text(text: str) -> str:
 
 def redacted_record(record: Record, score: Score) -> Record:
     """The record without its texts, but with its score, which can no longer be computed from it."""
-    return structs.replace(record, turns=_changed(record.turns, _redacted), score=redacted_score(score))
-
-
-def redacted_score(score: Score) -> Score:
-    """The score with its verdicts and numbers, and with digests in place of words."""
-    return structs.replace(
-        score,
-        calls=tuple(CallVerdict(digest_text(call.tool), call.verdict) for call in score.calls),
-        details={key: _detail(key, value) for key, value in score.details.items()},
-    )
+    calls = tuple(CallVerdict(digest_text(call.tool), call.verdict) for call in score.calls)
+    details = {key: _detail(key, value) for key, value in score.details.items()}
+    kept = structs.replace(score, calls=calls, details=details)
+    return structs.replace(record, turns=_changed(record.turns, _redacted), score=kept)
 
 
 def redacted_sample(sample: Sample) -> Sample:

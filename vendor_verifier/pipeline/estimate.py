@@ -30,7 +30,6 @@ ANSWER_TOKENS = 200
 ANSWER_S = 5.0
 # Below this a verdict may have too little evidence, see docs/verdict.md.
 ENOUGH_SAMPLES = 250
-_MOST_TURNS = 100
 _SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 _FREE = Price(0.0, 0.0, source="simulated")
 
@@ -102,7 +101,7 @@ def _questions(prepared: Prepared) -> Iterator[tuple[int, Turn]]:
         for sample in each.task.samples:
             play, answer = each.suite.play(sample), None
             with suppress(StopIteration):
-                for _ in range(_MOST_TURNS):
+                while True:
                     turn = next_asked(play, answer, lambda _step: ())
                     yield len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn
                     answer = _SHORT_ANSWER

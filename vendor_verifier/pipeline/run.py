@@ -15,12 +15,7 @@ from msgspec import structs
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.execute import queue_of, send, with_simulated_vendors
-from vendor_verifier.pipeline.manifest import (
-    begun,
-    redactor,
-    resumed,
-    with_ending,
-)
+from vendor_verifier.pipeline.manifest import begun, redactor, resumed, with_ending
 from vendor_verifier.pipeline.plan import Prepared, results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
@@ -172,10 +167,9 @@ def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[st
     if journal.torn:
         warnings.append("records.jsonl ended with an incomplete line. It is dropped; its sample is sent again.")
 
-    def bad_line(line: str, reason: str) -> None:
-        warnings.append(f"{line} is not a record ({reason}); its sample is sent again.")
-
-    for record in folder.read_records(bad_line):
+    for record in folder.read_records(
+        lambda line, reason: warnings.append(f"{line} is not a record ({reason}); its sample is sent again.")
+    ):
         if is_answered(record):
             queue.cross_off(record.key)
     return warnings

@@ -28,7 +28,7 @@ from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.reports import BY_DEFAULT, rendered
 from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts
 from vendor_verifier.scoring.breakdowns import group_scores
-from vendor_verifier.scoring.figures import Scored, ScoredRun, ScorePlan, is_diagnostic, score_models
+from vendor_verifier.scoring.figures import EntryKey, Scored, ScoredRun, ScorePlan, is_diagnostic, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_usd
 from vendor_verifier.scoring.table import Frames, read_frames
@@ -37,7 +37,6 @@ from vendor_verifier.suites import Suite, known_suite
 from vendor_verifier.suites.probes import NAME, group_of
 from vendor_verifier.text import counted
 
-EntryKey = tuple[str, str]
 _MOST_LAG_MS = STALL_NS / 1e6
 # The share of a core above which every client's time stamps go wrong.
 _MOST_CORE = 0.7

@@ -95,9 +95,8 @@ def _checked(record: Record, sample: Sample, asked: Sequence[Turn]) -> Iterator[
     is_foreign = record.suite == "bfcl" and "java" in str(sample.expected.get("category", ""))
     if not record.succeeded or is_foreign or (kind is not None and kind.diagnostic):
         return
-    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
     # The play may have asked once more than was answered.
-    for number, (turn, attempt) in enumerate(zip(asked, finals, strict=False)):
+    for number, (turn, attempt) in enumerate(zip(asked, record.finals, strict=False)):
         if turn.tools and attempt.response is not None and attempt.response.tool_calls:
             checker = checker_of(turn.tools)
             for call in complete_calls(attempt.response)[0]:
