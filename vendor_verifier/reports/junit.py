@@ -7,10 +7,10 @@ decided is skipped.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from vendor_verifier.records.results import FACETS, Report, VendorResult
+from vendor_verifier.records.results import Facet, Report, VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.scoring.figures import ScoredRun
@@ -67,14 +67,11 @@ def _suite(scored: ScoredRun, model: str, vendor: VendorResult, worse: Sequence[
 
 def _cases(report: Report, model: str, vendor: VendorResult) -> Iterator[ET.Element]:
     verdict = vendor.verdict
-    for facet in FACETS:
-        if (found := verdict.facets.get(facet)) is not None:
-            message = f"{formats.STATUS_WORDS[found.status]}: {found.reason}"
-            message += f" ({found.command})" if found.command and found.status in ("differs", "down") else ""
-            yield _case("verdict", facet, _OF_STATUS, found.status, message)
-    if not verdict.facets:
-        message = f"{formats.STATUS_WORDS[verdict.status]}: {verdict.reason}"
-        yield _case("verdict", "verdict", _OF_STATUS, verdict.status, message)
+    facets: Mapping[Any, Facet] = verdict.facets or {"verdict": Facet(status=verdict.status, reason=verdict.reason)}
+    for name, facet in facets.items():
+        message = f"{formats.STATUS_WORDS[facet.status]}: {facet.reason}"
+        message += f" ({facet.command})" if facet.command and facet.status in ("differs", "down") else ""
+        yield _case("verdict", name, _OF_STATUS, facet.status, message)
     for gate in report.gates:
         if (gate.model, gate.vendor) == (model, vendor.label):
             message = f"{gate.outcome.replace('_', ' ')}: {gate.reason}"

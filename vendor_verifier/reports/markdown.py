@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, ModelResult, Status
+from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, ModelResult, Status, VendorResult
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, markdown_code
 from vendor_verifier.reports.formats import FACET_TITLES, STATUS_SIGNS, Table
 from vendor_verifier.reports.tables import INCOMPLETE, ModelTables, conditions
@@ -52,19 +52,18 @@ def _table(table: Table) -> list[str]:
 
 def _reasons(model: ModelResult) -> list[str]:
     """A line for each reason of a facet, the worst first, with its vendors and the command that shows it."""
-    found: dict[tuple[Status, FacetName, str], list[str]] = {}
-    commands: dict[tuple[Status, FacetName, str], str] = {}
+    found: dict[tuple[Status, FacetName, str], list[VendorResult]] = {}
     for vendor in model.vendors.values():
         for name, facet in vendor.verdict.facets.items():
             if facet.status not in ("matches", "reference"):
-                key = (facet.status, name, facet.reason)
-                found.setdefault(key, []).append(markdown(vendor.label))
-                commands.setdefault(key, markdown_code(facet.command) if facet.command else "")
+                found.setdefault((facet.status, name, facet.reason), []).append(vendor)
     lines = []
     for key in sorted(found, key=lambda key: (WORST_FIRST.index(key[0]), FACETS.index(key[1]))):
-        status, name, reason = key
-        said = f"{STATUS_SIGNS[status]} {FACET_TITLES[name]} of {listed(found[key], most=10)}"
-        lines.append(f"- {said}: {_sentence(reason)} {commands[key]}".rstrip())
+        (status, name, reason), vendors = key, found[key]
+        who = listed([markdown(each.label) for each in vendors], most=10)
+        line = f"- {STATUS_SIGNS[status]} {FACET_TITLES[name]} of {who}: {_sentence(reason)}"
+        command = vendors[0].verdict.facets[name].command
+        lines.append(f"{line} {markdown_code(command)}" if command else line)
     return lines
 
 

@@ -208,8 +208,7 @@ def _key(number: int, record: Record) -> Row:
 
 def _text_row(number: int, record: Record) -> Row:
     response = None if record.final is None else record.final.response
-    ends = [turn.attempts[-1].failure for turn in record.turns if turn.attempts]
-    failure = next((each for each in ends if each is not None), None)
+    failure = next((each.failure for each in record.finals if each.failure is not None), None)
     calls = [] if response is None else [f"{call.name}({call.arguments})" for call in response.tool_calls]
     return (
         *_key(number, record),

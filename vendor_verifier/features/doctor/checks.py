@@ -61,15 +61,13 @@ def diagnose(entry: Entry, answers: Answers) -> Diagnosis:
     departs = [check for check in checks if check.status in ("failed", "warning")]
     is_lost = any(check.status == "failed" and check.name in _VITAL for check in departs)
     verdict: Verdict = "not_usable" if is_lost else "usable_with_reservations" if departs else "usable"
-    timing = answers["text"].timing if "text" in answers else None
-    first_ns = None if timing is None else timing.first_token_ns
     return Diagnosis(
         model=entry.model,
         label=entry.label,
         address=entry.endpoint.base_url,
         key_name=entry.key_name,
         verdict=verdict,
-        first_token_ms=None if first_ns is None else first_ns / _NS_PER_MS,
+        first_token_ms=Answer(answers["text"]).first_ms if "text" in answers else None,
         checks=checks,
     )
 
@@ -119,11 +117,10 @@ def _tools(answers: Answers) -> tuple[Status, str]:
             return "warning", f"{words}: the arguments are not JSON ({error})"
         is_right = call.name == TOOL_NAME and isinstance(arguments, dict) and isinstance(arguments.get("city"), str)
         return ("ok", words) if is_right else ("warning", f"{words}; expected {TOOL_NAME} with a city")
-    if asked is None or asked.failure is not None or response is None:
-        failure = None if asked is None else asked.failure
-        is_refused = failure is not None and failure.rules.declines
-        if is_refused and "text" in answers and answers["text"].succeeded:
-            return "failed", f"refused, while text alone is answered: {_words(failure)}"
+    failure = None if asked is None else asked.failure
+    if failure is not None and failure.rules.declines and "text" in answers and answers["text"].succeeded:
+        return "failed", f"refused, while text alone is answered: {_words(failure)}"
+    if failure is not None or response is None:
         return "unknown", "the question with a tool was not answered"
     if "markup_in_text" in response.anomalies:
         return "failed", "the call is written into the text"
@@ -168,10 +165,9 @@ def _served_model(entry: Entry, answers: Answers) -> tuple[Status, str]:
     served = [*dict.fromkeys(each.served_model for each in _responses(answers) if each.served_model)]
     if not served:
         return "unknown", "the answers name no model"
-    strangers = [name for name in served if not same_model(asked, name)]
-    return (
-        ("failed", f"requested {asked}, answered by {', '.join(strangers)}") if strangers else ("ok", ", ".join(served))
-    )
+    if strangers := [name for name in served if not same_model(asked, name)]:
+        return "failed", f"requested {asked}, answered by {', '.join(strangers)}"
+    return "ok", ", ".join(served)
 
 
 def _responses(answers: Answers) -> list[Response]:
@@ -191,7 +187,5 @@ def _first_failure(answers: Answers) -> str:
     return next(map(_words, _failures(answers)), "nothing was sent")
 
 
-def _words(failure: Failure | None) -> str:
-    if failure is None:
-        return ""
+def _words(failure: Failure) -> str:
     return f"{failure.kind}: {failure.message}" if failure.status is None else f"{failure.status} {failure.message}"

@@ -121,9 +121,10 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, corre
     if recent:
         # The net of all recent changes decides, so that a drop that recovered does not count.
         older = max((point for point in points if point < recent[0]), default=0)
-        parts = slice(older, recent[0]), slice(recent[-1], None)
-        shifts = [hodges_lehmann(values[parts[0]], values[parts[1]]) for values in (relative, plain)]
-        ends = " → ".join(shown(figure, median(series["value"].iloc[part])) for part in parts)
+        before, after = slice(older, recent[0]), slice(recent[-1], None)
+        # The median of all differences (Hodges and Lehmann, Ann. Math. Stat. 34, 1963).
+        shifts = [float(np.median(np.subtract.outer(each[after], each[before]))) for each in (relative, plain)]
+        ends = " → ".join(shown(figure, median(series["value"].iloc[part])) for part in (before, after))
         change = f"{ends} ({shown_change(figure, shifts[0])}) since {series.index[recent[0]]}"
         if min(worse * shift for shift in shifts) >= least:
             verdict, reason = "regression", change
@@ -157,7 +158,7 @@ def change_points(
     A change stays if the t-test between the levels on both of its sides has p < ``p_value`` and their means differ by
     at least ``least_effect``. ``values`` has shape (runs,).
     """
-    points = sorted(_splits(values, 0, len(values)))
+    points = _splits(values, 0, len(values))
     while points:
         tests = [_change(*pair, least_effect, correlation) for pair in pairwise(np.split(values, points))]
         weakest = max(range(len(points)), key=tests.__getitem__)
@@ -174,33 +175,25 @@ def likeness(series: Iterable[Floats], bound: float) -> float:
     ``bound`` is the normal quantile of its confidence; the standard error is 1 ÷ √n. Levels are cut wherever one may
     have begun; inside a level the correlation comes out too low by (1 + 3ρ) ÷ n, which is added (Marriott, Pope, 1954).
     """
-    products = squares = 0.0
-    n = count = 0
-    for values in series:
-        for part in np.split(values, sorted(_splits(values, 0, len(values)))):
-            level = part - part.mean()
-            products += float((level[1:] * level[:-1]).sum())
-            squares += float((level**2).sum())
-            count += 1
-        n += len(values)
+    parts = [part for values in series for part in np.split(values, _splits(values, 0, len(values)))]
+    levels = [part - part.mean() for part in parts]
+    n, count = sum(map(len, levels)), len(levels)
+    products = sum(float((level[1:] * level[:-1]).sum()) for level in levels)
+    squares = sum(float((level**2).sum()) for level in levels)
     if squares <= 1e-24:
         return 0.0
     unbiased = (products / squares * n + count) / max(n - 3 * count, n / 3)
     return min(max(unbiased + bound / math.sqrt(n), 0.0), _MOST_ALIKE)
 
 
-def hodges_lehmann(before: Floats, after: Floats) -> float:
-    """The median of all differences after − before (Hodges and Lehmann, Ann. Math. Stat. 34, 1963)."""
-    return float(np.median(np.subtract.outer(after, before)))
-
-
 def _splits(values: Floats, start: int, end: int) -> list[int]:
+    """The first index of every level that may have begun, in order."""
     if end - start < 2 * LEAST_LEVEL:
         return []
     split = start + _best_split(values[start:end])
     if _t_test(values[start:split], values[split:end])[0] >= _LAX_P_VALUE:
         return []
-    return [split, *_splits(values, start, split), *_splits(values, split, end)]
+    return [*_splits(values, start, split), split, *_splits(values, split, end)]
 
 
 def _best_split(values: Floats) -> int:

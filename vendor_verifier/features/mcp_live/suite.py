@@ -87,10 +87,11 @@ class McpLiveSuite(MCPToolBenchSuite):
         score = self.judge(sample, attempts)
         failure = attempts[-1].failure
         wrong = [f"{result.name}: {result.outcome}" for result in results if result.outcome != "ok"]
-        evidence = {"steps": len(attempts), "tool_calls": len(results), "tool_errors": wrong}
         if failure is not None and failure.kind in NOT_CHARGED:
-            details = {"error": failure.message, "blame": "us", **evidence}
-            return structs.replace(score, values=dict.fromkeys(self.VALUES), details=details)
+            score = Score(
+                self.name, values=dict.fromkeys(self.VALUES), details={"error": failure.message, "blame": "us"}
+            )
+        evidence = {"steps": len(attempts), "tool_calls": len(results), "tool_errors": wrong}
         return structs.replace(score, details={**score.details, **evidence})
 
 
