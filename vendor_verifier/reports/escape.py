@@ -66,7 +66,7 @@ def markdown(text: str, limit: int = MAX_TEXT) -> str:
 
 def markdown_code(text: str, limit: int = 1_000) -> str:
     """Safe as a code span of Markdown, whose fence is longer than any inside, so that nothing ends it early."""
-    shown = _NO_COMMAND.sub(r"\g<0>\\", visible(text, limit))
+    shown = plain(text, limit)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     space = " " if shown[:1] == "`" or shown[-1:] == "`" else ""
     return f"{fence}{space}{shown}{space}{fence}"

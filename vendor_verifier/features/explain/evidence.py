@@ -20,6 +20,7 @@ from vendor_verifier.features.explain.sample import (
     name_of,
     read_answers,
 )
+from vendor_verifier.findings.reliability import GAP
 from vendor_verifier.records.failures import UNCOUNTED
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
@@ -209,7 +210,7 @@ def _reliability(sides: Sides) -> Iterator[Table]:
     own = sides.own[~sides.own["charge"].isin(UNCOUNTED)].reset_index(drop=True)
     hit = own[~own["ok"] | own["retried"]]
     hit = hit.assign(request=hit.index, kind=hit["failure"].astype(object).fillna("answered on a later try"))
-    groups = hit.groupby((hit["request"].diff() > 2).cumsum())
+    groups = hit.groupby((hit["request"].diff() > GAP).cumsum())
     table = groups.agg(first=("sent_s", "min"), last=("sent_s", "max"), failed=("ok", "size"))
     table["requests"] = groups["request"].max() - groups["request"].min() + 1
     table["kinds"] = groups["kind"].agg(lambda found: ", ".join(found.unique()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
@@ -39,28 +39,17 @@ from vendor_verifier.store import NO_HISTORY, RUNS, RunFolder, run_named
 from vendor_verifier.text import counted, listed
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class CheckOptions:
-    """The options of ``check`` that ``run`` does not have."""
-
-    fail_on: Annotated[
-        tuple[str, ...], option("Exit 1 if this figure stays worse (repeatable). [default: seven figures]", OUTPUT)
-    ] = ()
-    keep: Annotated[str | None, option("Delete runs under runs/ that are older, e.g. 90d.", OUTPUT)] = None
-    webhook_env: Annotated[str | None, option("Variable with the webhook's address.", OUTPUT)] = None
-    notify: Annotated[Literal["failure", "always"], option("When to call the webhook.", OUTPUT)] = "failure"
-
-
-_CHECK = CheckOptions()
-
-
 def check_command(
     stored: Annotated[Path | None, Parameter(help="Check this run folder; send nothing. [default: a new run]")] = None,
     /,
     *,
     options: Settings = None,
-    check: CheckOptions = _CHECK,
+    fail_on: Annotated[
+        tuple[str, ...], option("Exit 1 if this figure stays worse (repeatable). [default: seven figures]", OUTPUT)
+    ] = (),
+    keep: Annotated[str | None, option("Delete runs under runs/ that are older, e.g. 90d.", OUTPUT)] = None,
+    webhook_env: Annotated[str | None, option("Variable with the webhook's address.", OUTPUT)] = None,
+    notify: Annotated[Literal["failure", "always"], option("When to call the webhook.", OUTPUT)] = "failure",
     display: Display = DISPLAY,
 ) -> int:
     """Run, judge verdicts, gates and history, and tell a webhook. One line when all is well.
@@ -70,21 +59,21 @@ def check_command(
     """
     options = options or RunOptions()
     address = None
-    if check.webhook_env is not None:
+    if webhook_env is not None:
         # Checked before anything is sent, so that a bad address costs no run.
         variables = read_variables(options.config_file_path, options.env_file, read_environment())
-        address = variables.values.get(check.webhook_env)
+        address = variables.values.get(webhook_env)
         if address is None:
-            raise UsageError(f"--webhook-env: no {check.webhook_env} in {variables.env_file} nor in the environment")
-        check_webhook(address, check.webhook_env)
+            raise UsageError(f"--webhook-env: no {webhook_env} in {variables.env_file} nor in the environment")
+        check_webhook(address, webhook_env)
     failure = None
     try:
         with only_check(RUNS):
-            result = _checked(stored, options, check, display)
+            result = _checked(stored, options, display, fail_on, keep)
     except VerifierError as error:
         failure = error
         result = CheckResult(status="error", exit_code=error.exit_code, headline=f"check failed: {error}")
-    is_told = check.notify == "always" or result.status != "passed"
+    is_told = notify == "always" or result.status != "passed"
     if address is not None and is_told and (trouble := post(address, result)) is not None:
         warn(trouble)
     if failure is not None:
@@ -93,20 +82,22 @@ def check_command(
     return result.exit_code
 
 
-def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, display: Display) -> CheckResult:
-    if check.keep is not None and not re.fullmatch(r"[1-9]\d{0,4}d?", check.keep):
-        problem = f"read {check.keep!r}; expected days such as 90d, at least 1d"
+def _checked(
+    stored: Path | None, options: RunOptions, display: Display, fail_on: Sequence[str], keep: str | None
+) -> CheckResult:
+    if keep is not None and not re.fullmatch(r"[1-9]\d{0,4}d?", keep):
+        problem = f"read {keep!r}; expected days such as 90d, at least 1d"
         raise ProblemsError([Problem(problem, key="--keep")])
     if stored is not None:
         folder = RunFolder(run_named(stored))
-        figures = figure_names(check.fail_on, folder.read_manifest().suites, "--fail-on")
+        figures = figure_names(fail_on, folder.read_manifest().suites, "--fail-on")
         outcome = RunOutcome(folder, score_folder(folder, gates=options.gate))
     else:
         prepared = prepare(options, read_environment())
         options = prepared.options
         if options.vendor and (lacking := [text for text in prepared.plan.warnings if NO_F1 in text]):
             raise UsageError(lacking[0])
-        figures = figure_names(check.fail_on, options.suites, "--fail-on")
+        figures = figure_names(fail_on, options.suites, "--fail-on")
         with progress(quiet=not display.verbose, verbose=display.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
     unkept = database.remember(outcome.folder, outcome.scored, options.history)
@@ -115,8 +106,8 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
         history = database.history_frame([database.run_document(outcome.scored)])
     else:
         history = database.read_history(options.history)
-    if check.keep is not None:
-        limit = datetime.now(UTC) - timedelta(int(check.keep.removesuffix("d")))
+    if keep is not None:
+        limit = datetime.now(UTC) - timedelta(int(keep.removesuffix("d")))
         warnings += clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
     result = judge_check(outcome, history, figures or WATCHED, warnings)
     outcome.folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
