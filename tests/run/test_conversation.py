@@ -15,11 +15,11 @@ from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, te
 from msgspec import structs
 
 from vendor_verifier.features.mcp_live.suite import McpLiveSuite
-from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.plan import Entry, as_asked
 from vendor_verifier.records.record import Attempt, Failure, Record
 from vendor_verifier.records.request import Endpoint, ToolRequest, ToolResult, ToolRun, ToolRunner, Turn
 from vendor_verifier.redaction import MASK
-from vendor_verifier.run.conversation import as_asked, refuses_usage
+from vendor_verifier.run.conversation import refuses_usage
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio

@@ -13,11 +13,10 @@ from contextlib import suppress
 import msgspec
 
 from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.records.plan import Entry, Plan, Price
+from vendor_verifier.records.plan import Entry, Plan, Price, as_asked
 from vendor_verifier.records.record import Attempt, Response, Usage
 from vendor_verifier.records.request import BUDGETS, Turn
 from vendor_verifier.reports.formats import usd
-from vendor_verifier.run.conversation import as_asked
 from vendor_verifier.run.load import foreseen as foreseen_records
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.suites import next_asked

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
+from msgspec import structs
 
-from vendor_verifier.records.request import Amount, Count, Endpoint
+from vendor_verifier.records.request import BUDGETS, Amount, Count, Endpoint, Turn
 from vendor_verifier.records.sample import Sample
 
 # The client that sends: our own transport, or the official SDKs as an application would use them.
@@ -174,6 +176,22 @@ class Plan(msgspec.Struct, frozen=True):
     def repeat_of(self, entry: Entry) -> int:
         """The number of times ``entry`` is asked every sample."""
         return max(self.repeat, self.baseline_repeats) if entry.is_baseline else self.repeat
+
+
+def as_asked(turn: Turn, entry: Entry) -> tuple[Turn, Endpoint]:
+    """The turn with the entry's own parameters over the sample's, and its endpoint; what is examined is replaced by
+    neither the parameters nor the body of the entry."""
+    own = _without(entry.parameters, turn.fixed)
+    # Gemini has its settings in one field.
+    body = _without(entry.endpoint.body, (*turn.fixed, "generationConfig") if turn.fixed else ())
+    # Several names of one limit: the body's, else the entry's, replaces the others.
+    own = _without(own, () if set(BUDGETS).isdisjoint(body) else BUDGETS)
+    asked = _without(turn.parameters, () if set(BUDGETS).isdisjoint([*own, *body]) else BUDGETS)
+    return structs.replace(turn, parameters={**asked, **own}), replace(entry.endpoint, body=body)
+
+
+def _without(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in names}
 
 
 # A model that answers in a chat is the tuned one, whether its name says so or not.

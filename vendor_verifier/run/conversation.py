@@ -10,19 +10,18 @@ import asyncio
 import random
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio.to_thread
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.records.plan import Entry, RetryRules
+from vendor_verifier.records.plan import RetryRules, as_asked
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Record, TurnRecord
-from vendor_verifier.records.request import BUDGETS, Endpoint, HttpRequest, RunTools, ToolRun, ToolRunner, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, RunTools, ToolRun, ToolRunner, Turn
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import Ask, most_tokens_of
 from vendor_verifier.run.event_loop import LoopLag
@@ -377,19 +376,3 @@ def stops_vendor(failure: Failure) -> bool:
     limit of hours. A 403 does not stop it: it is as often about one prompt as about the key."""
     asks_too_long = failure.rules.charge == "rate_limit" and (failure.retry_after_s or 0.0) > _LONGEST_PAUSE_S
     return asks_too_long or (failure.rules.stops and (failure.status != 403 or failure.rules.name == "no_credit"))
-
-
-def as_asked(turn: Turn, entry: Entry) -> tuple[Turn, Endpoint]:
-    """The turn with the entry's own parameters over the sample's, and its endpoint; what is examined is replaced by
-    neither the parameters nor the body of the entry."""
-    own = _without(entry.parameters, turn.fixed)
-    # Gemini has its settings in one field.
-    body = _without(entry.endpoint.body, (*turn.fixed, "generationConfig") if turn.fixed else ())
-    # Several names of one limit: the body's, else the entry's, replaces the others.
-    own = _without(own, () if set(BUDGETS).isdisjoint(body) else BUDGETS)
-    asked = _without(turn.parameters, () if set(BUDGETS).isdisjoint([*own, *body]) else BUDGETS)
-    return structs.replace(turn, parameters={**asked, **own}), replace(entry.endpoint, body=body)
-
-
-def _without(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name not in names}

@@ -166,11 +166,6 @@ class Limiter:
         self._gives_way = gives_way
         self._over = {(entry.model, entry.label): asyncio.Event() for entry in entries}
 
-    @property
-    def places(self) -> int:
-        """The most requests in flight at once, all accounts together."""
-        return sum(account.backoff.given for account in self.accounts.values())
-
     async def acquire(self, entry: Entry, ask: Ask) -> Permit:
         """Wait for this entry's turn to send ``ask``. Only "granted" must be followed by :meth:`release`."""
         account, name = self.accounts[entry.account], (entry.model, entry.label)

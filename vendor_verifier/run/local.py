@@ -21,7 +21,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.conversation import Conversation, Emit
 from vendor_verifier.run.event_loop import LoopLag, interruptible
-from vendor_verifier.run.limits import Limiter
+from vendor_verifier.run.limits import Limiter, places_of
 from vendor_verifier.run.load import Load
 from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
 from vendor_verifier.transport.client import open_client
@@ -74,7 +74,7 @@ async def run_local(
     """
     spending = spending or Spending(plan.max_requests, plan.max_cost_usd)
     limiter = Limiter(plan.entries, plan.request_concurrency, spending, gives_way=not plan.load.is_open)
-    ensure_descriptors(limiter.places)
+    ensure_descriptors(sum(places_of(plan.entries, plan.request_concurrency).values()))
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
     lag, load = LoopLag(), None
     async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}) as client:

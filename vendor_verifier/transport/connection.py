@@ -19,6 +19,8 @@ from urllib.parse import quote, urlsplit
 
 import httptools
 
+from vendor_verifier.records.failures import FailureKind
+
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 # What an address may hold; everything else is escaped.
@@ -93,8 +95,8 @@ class Receiver(Protocol):
     def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
         """End the answer; ``has_surplus``: bytes came with its end that are not part of it."""
 
-    def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
-        """End the answer with an error; ``why`` is ``closed``, ``protocol``, ``excess`` or ``payload``."""
+    def on_error(self, at_ns: int, kind: FailureKind, error: Exception | None) -> None:
+        """End the answer with an error: a ``connection_reset``, ``protocol``, ``limit_exceeded`` or ``bad_payload``."""
 
 
 class TooMuch(ConnectionError):
@@ -188,7 +190,7 @@ class HttpConnection(asyncio.Protocol):
             receiver.on_complete(at_ns, has_surplus=error is not None)
         elif error is not None:
             self.abort()
-            receiver.on_error(at_ns, "excess" if isinstance(error, TooMuch) else "protocol", error)
+            receiver.on_error(at_ns, "limit_exceeded" if isinstance(error, TooMuch) else "protocol", error)
 
     def _parse(self, data: bytes) -> Exception | None:
         """Feed the parser; the error that stopped it, or None."""
@@ -219,7 +221,7 @@ class HttpConnection(asyncio.Protocol):
                 receiver.on_data(self.answered_ns, plain, is_last=False)
         except zlib.error as error:
             self.abort()
-            receiver.on_error(self.answered_ns, "payload", error)
+            receiver.on_error(self.answered_ns, "bad_payload", error)
 
     def connection_lost(self, error: Exception | None) -> None:
         receiver, self._receiver = self._receiver, None
@@ -229,7 +231,7 @@ class HttpConnection(asyncio.Protocol):
         if error is None and self._to_the_end:
             receiver.on_complete(now_ns, has_surplus=False)
         else:
-            receiver.on_error(now_ns, "closed", error)
+            receiver.on_error(now_ns, "connection_reset", error)
 
     # --- httptools
 

@@ -146,7 +146,6 @@ class ActiveExchange:
         self._is_reused: bool | None = None
         # connect_ns, dns_ns, tcp_ns and tls_ns, those of them that are known.
         self._connect_times: dict[str, int | None] = {}
-        self._connection: HttpConnection | None = None
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._timer: asyncio.TimerHandle | None = None
         self._is_late = False
@@ -268,23 +267,21 @@ class ActiveExchange:
             self.is_lost = at_ns - self._zero_ns <= self._moment_ns
         self._finish(at_ns)
 
-    def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
-        words = str(error) if error is not None and str(error) else "the server closed the connection"
-        if why == "payload":
-            self.failure = Failure.of("bad_payload", words, self._status, phase="stream")
-        elif self._status is not None:
-            self.failure = Failure.truncated(words, self._status)
-        else:
-            kinds: Mapping[str, FailureKind] = {"protocol": "protocol", "excess": "limit_exceeded"}
-            self.failure = Failure.of(kinds.get(why, "connection_reset"), words, phase="headers")
-            if why == "closed" and self._connection is not None and not self._connection.answered_ns:
+    def on_error(self, at_ns: int, kind: FailureKind, error: Exception | None) -> None:
+        words = str(error or "") or "the server closed the connection"
+        if self._status is None:
+            self.failure = Failure.of(kind, words, phase="headers")
+            if kind == "connection_reset" and not self._connection.answered_ns:
                 self.is_lost = at_ns - self._zero_ns <= self._moment_ns
+        elif kind == "bad_payload":
+            self.failure = Failure.of(kind, words, self._status, phase="stream")
+        else:
+            self.failure = Failure.truncated(words, self._status)
         self._finish(at_ns)
 
     def _leave(self, at_ns: int, error: Exception | None = None) -> None:
         """Take no more of the answer."""
-        if self._connection is not None:
-            self._connection.abort()
+        self._connection.abort()
         self._finish(at_ns, error)
 
     def _finish(self, at_ns: int, error: Exception | None = None) -> None:

@@ -66,7 +66,7 @@ class AnthropicMessages:
             body["system"] = system
         body["messages"] = _messages(plain, notes)
         if tools:
-            body["tools"] = [_tool(tool, plain, notes) for tool in tools]
+            body["tools"] = [plain.named(tool) | {"input_schema": _input_schema(tool, notes)} for tool in tools]
         choice = support.read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         parallel = turn.parameters.get("parallel_tool_calls") is not False
         chosen = _tool_choice(choice, names, parallel=parallel or not tools)
@@ -98,24 +98,12 @@ class AnthropicMessages:
         return settings
 
 
-def _tool(tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) -> dict[str, Any]:
-    declared = {**plain.named(tool), "input_schema": _input_schema(tool.parameters, notes)}
-    if tool.strict:
-        notes.rewrote("dropped:strict")
-    return declared
-
-
-def _input_schema(parameters: object, notes: Notes) -> dict[str, Any]:
+def _input_schema(tool: support.DeclaredTool, notes: Notes) -> dict[str, Any]:
     """The schema as declared but for its root, which must be an object without combinators.
 
     Where there are properties, a combinator only says which of them go together, so they are sent without it.
     """
-    if parameters is None or parameters == {}:
-        return {"type": "object", "properties": {}}
-    if not isinstance(parameters, Mapping) or parameters.get("type", "object") != "object":
-        notes.cannot("tool schema whose root is not an object")
-        return {"type": "object", "properties": {}}
-    schema = {"type": "object", **parameters}
+    schema = {"type": "object", **(tool.schema(notes) or {"properties": {}})}
     for word in _ROOT_COMBINATORS:
         if word not in schema:
             continue

@@ -90,16 +90,14 @@ class Notes:
     """The parts of a turn that a translation cannot carry (:meth:`cannot`) or has rewritten (:meth:`rewrote`)."""
 
     def __init__(self) -> None:
-        self.untranslatable: tuple[str, ...] = ()
-        self.rewritten: tuple[str, ...] = ()
+        self.untranslatable: dict[str, None] = {}
+        self.rewritten: dict[str, None] = {}
 
     def cannot(self, what: str) -> None:
-        if what not in self.untranslatable:
-            self.untranslatable += (what,)
+        self.untranslatable[what] = None
 
     def rewrote(self, what: str) -> None:
-        if what not in self.rewritten:
-            self.rewritten += (what,)
+        self.rewritten[what] = None
 
 
 _END_MARKER = "[DONE]"

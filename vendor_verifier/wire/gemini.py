@@ -134,14 +134,8 @@ class Gemini:
 
 
 def _declaration(tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) -> dict[str, Any]:
-    declared = plain.named(tool)
-    if tool.strict:
-        notes.rewrote("dropped:strict")
-    if tool.parameters is not None and tool.parameters != {}:
-        declared["parametersJsonSchema"] = tool.parameters
-        if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type", "object") != "object":
-            notes.cannot("tool schema whose root is not an object")
-    return declared
+    schema = tool.schema(notes)
+    return plain.named(tool) | ({"parametersJsonSchema": schema} if schema else {})
 
 
 def _generation_config(parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:

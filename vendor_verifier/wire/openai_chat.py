@@ -280,16 +280,12 @@ class OpenAIChat:
             notes.rewrote("dropped:stream")
         body.update(switched(self.thinking, turn, notes))
         lay_over(body, endpoint.body)
-        self._note_unspeakable(turn, notes)
-        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
-
-    def _note_unspeakable(self, turn: Turn, notes: Notes) -> None:
-        """Note what this vendor has no word for: sent all the same, it would be refused or silently ignored."""
         choice = turn.parameters.get("tool_choice")
-        if self.tool_choices is not None and choice is not None:
-            word = choice if isinstance(choice, str) else "function"
-            if word not in self.tool_choices:
-                notes.cannot(f"tool_choice {word}")
+        word = choice if isinstance(choice, str) else "function"
+        # Sent all the same, it would be refused or silently ignored.
+        if choice is not None and self.tool_choices is not None and word not in self.tool_choices:
+            notes.cannot(f"tool_choice {word}")
+        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> OpenAIChatReader:
         return OpenAIChatReader()

@@ -49,6 +49,17 @@ class DeclaredTool:
     parameters: object = None
     strict: bool | None = None
 
+    def schema(self, notes: Notes) -> Mapping[str, Any]:
+        """Its parameters where they must be an object and there is no ``strict``; empty when it declares none."""
+        if self.strict:
+            notes.rewrote("dropped:strict")
+        if self.parameters is None:
+            return {}
+        if isinstance(self.parameters, Mapping) and self.parameters.get("type", "object") == "object":
+            return self.parameters
+        notes.cannot("tool schema whose root is not an object")
+        return {}
+
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
@@ -222,9 +233,9 @@ def post(
         url=url,
         headers=headers,
         body=json_bytes(body),
-        untranslatable=notes.untranslatable,
+        untranslatable=tuple(notes.untranslatable),
         tool_names={there: here for here, there in (names or {}).items() if here != there},
-        rewritten=notes.rewritten,
+        rewritten=tuple(notes.rewritten),
     )
 
 

@@ -18,13 +18,12 @@ from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
-from vendor_verifier.records.plan import SIMULATED, Entry
+from vendor_verifier.records.plan import SIMULATED, Entry, as_asked
 from vendor_verifier.records.record import Attempt, Record, Score, standing
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.run.conversation import as_asked
 from vendor_verifier.scoring.table import INVALID_CALLS
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import known_suite, replay
