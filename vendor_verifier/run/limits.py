@@ -218,6 +218,10 @@ class Limiter:
         else:
             self._count(entry, failure, words, DOWN_AFTER_S)
 
+    def is_stopped(self, entry: Entry) -> bool:
+        """Whether nothing more is sent to this entry, while others may go on."""
+        return entry.account in self.stopped or (entry.model, entry.label) in self.refused
+
     def stop(self, entry: Entry, reason: str) -> None:
         """Send nothing more to this entry; others on its account go on, if any is left."""
         name, account = (entry.model, entry.label), self.accounts[entry.account]
@@ -234,7 +238,7 @@ class Limiter:
             self._end(account)
 
     def _last_word(self, entry: Entry) -> Permit:
-        if not self.closed.is_set() and (entry.account in self.stopped or (entry.model, entry.label) in self.refused):
+        if not self.closed.is_set() and self.is_stopped(entry):
             return "stopped"
         # Also asked when closed already: it learns that there was something left to send.
         if not self._spending.take(is_open=not self.closed.is_set()):

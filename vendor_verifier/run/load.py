@@ -20,18 +20,15 @@ from typing import NamedTuple
 
 import anyio
 
-from vendor_verifier.records.failures import NOT_SENT, kinds_where
 from vendor_verifier.records.manifest import LoadReport
 from vendor_verifier.records.plan import Entry, LoadShape, Plan, Price
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.conversation import Conversation, Due, Emit
-from vendor_verifier.run.limits import Name
+from vendor_verifier.run.limits import Limiter, Name
 from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
 
 # Plays of one entry that may wait beyond its places, so that a rate that is too high fills neither memory nor the loop.
 MOST_WAITING = 10_000
-# The outcome of a play once nothing more is sent to its vendor.
-_OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
 
 
 @dataclass(slots=True, eq=False)
@@ -39,6 +36,7 @@ class _Lane:
     """One entry's plays. ``items`` are in asking order, those ``aside`` are for the warm-up."""
 
     entry: Entry
+    limiter: Limiter
     shape: LoadShape
     left: float
     items: Iterator[WorkItem]
@@ -46,7 +44,10 @@ class _Lane:
     report: LoadReport
     lags: array[float] = field(default_factory=lambda: array("d"))
     ends_s: float | None = None
-    is_stopped: bool = False
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.limiter.is_stopped(self.entry)
 
     @property
     def is_warming(self) -> bool:
@@ -89,6 +90,7 @@ class Load:
         self._lanes = [
             _Lane(
                 target.entry,
+                conversation.limiter,
                 plan.load,
                 left=math.inf if plan.load.is_timed else queue.left_of(place),
                 items=queue.rounds_of(place, order, endless=plan.load.is_timed),
@@ -171,8 +173,6 @@ class Load:
             report.begun -= number is not None
             report.warmup -= number is None
             return False
-        failure = None if record.final is None else record.final.failure
-        lane.is_stopped = lane.is_stopped or (failure is not None and failure.kind in _OF_A_STOPPED_VENDOR)
         if number is None:
             report.warmup_failed += not record.succeeded
             return True

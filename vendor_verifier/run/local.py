@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from vendor_verifier.records.manifest import LoadReport, LoopReport
 from vendor_verifier.records.plan import Entry, Plan
-from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import Spending
@@ -120,7 +119,6 @@ class _Stream:
     ended: int = 0
     failed_in_a_row: int = 0
     is_over: bool = False
-    is_stopped: bool = False
     lead: _Stream | None = None
     phase: float = 0.0
     moved: asyncio.Event = field(default_factory=asyncio.Event)
@@ -176,7 +174,7 @@ class Engine:
         """Ask while the entry holds a slot; a stopped entry needs none."""
         # One that is asked everything more often has longer turns, so that all end together.
         turn = stream.repeats * max(BLOCK, min(_ROUNDS * stream.places, stream.left // stream.repeats // _LEAST_TURNS))
-        while not stream.is_over and not stream.is_stopped:
+        while self._needs_slot(stream):
             async with slots:
                 stream.turn = turn
                 async with asyncio.TaskGroup() as group:
@@ -188,7 +186,8 @@ class Engine:
         """Make one record after the other until there are no more, or the turn is over."""
         while not stream.is_over:
             if in_turn:
-                if stream.is_stopped or (stream.turn <= 0 and self._is_slot_wanted()):
+                is_slot_wanted = sum(map(self._needs_slot, self._streams)) > self._most
+                if not self._needs_slot(stream) or (stream.turn <= 0 and is_slot_wanted):
                     return
                 stream.turn -= 1
             await stream.keep_pace()
@@ -198,22 +197,15 @@ class Engine:
                 return
             stream.begun += 1
             record = await self._conversation.record(taken[1], taken[0])
-            self._end_one(stream, record)
-            if record is not None:
+            stream.ended += 1
+            if record is None:
+                # The run takes nothing new.
+                stream.is_over = True
+            else:
+                stream.failed_in_a_row = 0 if record.succeeded else stream.failed_in_a_row + 1
                 self._emit((record,))
+            stream.moved.set()
+            stream.moved = asyncio.Event()
 
-    def _is_slot_wanted(self) -> bool:
-        return sum(not stream.is_over and not stream.is_stopped for stream in self._streams) > self._most
-
-    def _end_one(self, stream: _Stream, record: Record | None) -> None:
-        """Count a play that ended; ``None`` for one that was not begun because the run takes nothing new."""
-        stream.ended += 1
-        if record is None:
-            stream.is_over = stream.is_stopped = True
-        else:
-            final = record.final
-            if final is not None and final.failure is not None and final.failure.kind == "skipped":
-                stream.is_stopped = True
-            stream.failed_in_a_row = 0 if record.succeeded else stream.failed_in_a_row + 1
-        stream.moved.set()
-        stream.moved = asyncio.Event()
+    def _needs_slot(self, stream: _Stream) -> bool:
+        return not stream.is_over and not self._conversation.limiter.is_stopped(stream.entry)
