@@ -138,6 +138,8 @@ def _shortened(words: list[str]) -> list[str]:
     more = [] if _ITS_OWN & set(words) else _FEW.get(name, [])
     if name == "capacity" and "--sweep" not in words:
         more = [*more, "--sweep", "1,2"]
+    if "probes" in words:
+        more = [*more, "--set", "probes.questions=3", "--set", "probes.repeats=2"]
     return [*(_SHORT.get(before, word) for before, word in zip(["", *words], words, strict=False)), *more]
 
 
@@ -151,11 +153,11 @@ pytestmark = pytest.mark.slow
 EXAMPLE_LINES = [f"{PROGRAM} {words}" for examples in EXAMPLES.values() for words in examples]
 PAGE_LINES = [line for block in of_kind("sh") for line in block.lines() if line.startswith(f"{PROGRAM} ")]
 LINES = list(dict.fromkeys([*PAGE_LINES, *EXAMPLE_LINES]))
-# What they need beyond a folder, by a part of the line. `test_page_blocks.py` parses them all the same.
+# What they need beyond a folder, by a part of the line. `test_pages.py` parses them all the same.
 NEEDS = {
     "--bfcl-data installed": "a package with other people's data",
     "capacity --sweep 1,5,20": "minutes, for every vendor is swept",
-    "--workers tls:": "a cluster with certificates; tests/deploy/test_dask_files.py has one",
+    "--workers": "processes or a cluster; tests/run/test_dask.py and tests/deploy/test_dask_files.py have them",
 }
 # Vendors that depart, found by these words in the line.
 ENDS_WITH = {"doctor --config-file-path config_simulated.yaml": 1}

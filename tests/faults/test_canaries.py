@@ -193,7 +193,7 @@ def test_no_secret_in_what_other_commands_make_of_a_run(
     run_app(["check", *asked, "--retries", "0", "--test-file-path", "samples.jsonl", "-o", "run", "--verbose", "--json",
              "--history", "h.sqlite", "--webhook-env", "HOOK", "--notify", "always"])  # fmt: skip
     sample = json.loads((tmp_path / "run" / "samples" / "trigger.jsonl").read_text())["id"]
-    for label in echoes:
+    for label in echoes[::4]:
         run_app(["explain", "run", "--vendor", label, "--sample", sample, "--full"])
     run_app(["explain", "run", "--vendor", echoes[0]])
     run_app(["explain", "run", "--vendor", echoes[0], "--sample", sample, "--json"])

@@ -206,18 +206,18 @@ def assert_whole(bench: Bench, vendors: FaultServer, output: str = "run") -> Non
 
 @pytest.mark.slow  # processes
 @pytest.mark.parametrize(
-    ("after", "number", "lost"), [(60, signal.SIGKILL, 1), (60, signal.SIGSTOP, 1), (0, signal.SIGKILL, 0)],
-    ids=["killed", "stopped", "starting"],
-)  # fmt: skip
-def test_a_lost_process_loses_nothing(
-    busy: Bench, vendors: FaultServer, after: int, number: signal.Signals, lost: int
+    ("after", "numbers"), [(60, (signal.SIGKILL, signal.SIGSTOP)), (0, (signal.SIGKILL,))], ids=["running", "starting"]
+)
+def test_lost_processes_lose_nothing(
+    busy: Bench, vendors: FaultServer, after: int, numbers: tuple[signal.Signals, ...]
 ) -> None:
     """Killed, stopped, or killed while it starts: others ask what is missing, within the vendor's limits."""
-    process = busy.start("--workers", "3", **KEYS)
+    process, lost = busy.start("--workers", "3", **KEYS), len(numbers) if after else 0
     workers = workers_of(process.pid, 3)
     if after:
         until_records(busy, after, process)
-    workers[0].send_signal(number)
+    for worker, number in zip(workers, numbers, strict=False):
+        worker.send_signal(number)
     kept = busy.records()
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
@@ -229,16 +229,17 @@ def test_a_lost_process_loses_nothing(
 
 
 @pytest.mark.slow
-def test_workers_decide_as_one_process_does(busy: Bench, vendors: FaultServer) -> None:
+def test_workers_decide_as_one_process_does(busy: Bench, vendors: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same scores; every worker sent; a limit of requests is that of the whole, and a resumed run completes it."""
-    code, printed = busy.program(output="one", **KEYS)
-    assert code == 0, printed
+    for name, key in KEYS.items():
+        monkeypatch.setenv(name, key)
+    assert busy.run(output="one")[0] == 0
     vendors.seen.clear()
-    code, printed = busy.program("--workers", "3", "--max-requests", "100", **KEYS)
+    code, printed = busy.program("--workers", "3", "--max-requests", "100")
     assert code == 3, printed
     assert len(vendors.seen) == 100
     assert busy.manifest()["limit"] == "--max-requests 100 was reached"
-    code, printed = busy.program("--workers", "3", "--incremental", **KEYS)
+    code, printed = busy.program("--workers", "3", "--incremental")
     assert code == 0, printed
     assert_whole(busy, vendors)
     assert not asked_twice(vendors)
