@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +49,14 @@ SKIPPED = Attempt(1, failure=Failure("skipped", "plan", "the vendor was stopped 
 _ENDPOINT = Endpoint(base_url="http://127.0.0.1:1/v1", model_id=MODEL)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Vendor:
     """One simulated vendor under a label."""
 
     label: str
     persona: str
     repeat: int = 1
-    key: AnswerKey = field(default_factory=dict)
+    key: AnswerKey = field(default_factory=dict, compare=False)
     crowded: bool = False
 
     def records(self, samples: Sequence[Sample], suite: str) -> list[Record]:
@@ -120,11 +121,22 @@ def _unframed(data: bytes) -> bytes:
     return found
 
 
-def run_folder(
-    path: Path, vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str, baseline: int | None
-) -> RunFolder:
+@cache
+def asked_in(suite: str, count: int) -> tuple[Sequence[Sample], AnswerKey]:
+    """The samples of an evaluation (``count`` is for questions of our own), and their answers."""
+    samples = questions(count) if suite == "trigger" else evaluation(suite)
+    return samples, known_answers([Task(suite, samples)])
+
+
+@cache
+def records_of(vendor: Vendor, suite: str, count: int) -> list[Record]:
+    """The answers of a vendor: the baseline's are those of many stories."""
+    return vendor.records(asked_in(suite, count)[0], suite)
+
+
+def run_folder(path: Path, vendors: Sequence[Vendor], suite: str, count: int, baseline: int | None) -> RunFolder:
     """A finished run of ``vendors``, ready to be scored; ``baseline`` is the place of the baseline among them."""
-    folder = RunFolder(path)
+    folder, samples = RunFolder(path), asked_in(suite, count)[0]
     folder.create()
     folder.write_samples(suite, samples)
     entries = [
@@ -141,7 +153,7 @@ def run_folder(
     folder.write_manifest(msgspec.convert(manifest, Manifest))
     with Journal(folder) as journal:
         for vendor in vendors:
-            journal.append(vendor.records(samples, suite))
+            journal.append(records_of(vendor, suite, count))
     return folder
 
 
@@ -173,14 +185,13 @@ def played(
 
     ``a=faithful`` labels the faithful one ``a``.
     """
-    asked = questions(samples) if suite == "trigger" else evaluation(suite)
-    key = known_answers([Task(suite, asked)])
+    _, key = asked_in(suite, samples)
     named = [(name.partition("=")[0], name.rpartition("=")[2]) for name in personas]
     vendors = [Vendor(label, persona, key=key, crowded=True) for label, persona in named]
     if baseline is not None:
         vendors.insert(0, Vendor("official", baseline, repeat=repeats, key=key))
     with tempfile.TemporaryDirectory() as place:
-        folder = run_folder(Path(place) / "run", vendors, asked, suite, None if baseline is None else 0)
+        folder = run_folder(Path(place) / "run", vendors, suite, samples, None if baseline is None else 0)
         return score_folder(folder)
 
 

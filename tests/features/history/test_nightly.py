@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ import filelock
 import httpx2
 import pandas as pd
 import pytest
-from costs import PATIENCE_S
+from fault_server import say, serving
 from made_values import LEAST
 
 from vendor_verifier.cli.main import run_app
@@ -26,31 +23,6 @@ from vendor_verifier.features.history.check import CheckResult, check_webhook, c
 
 SECRET = "T0000-CANARY"
 RESULT = CheckResult(status="passed", exit_code=0, headline="check passed <@everyone>")
-
-
-@contextmanager
-def server(answer: bytes, *, wait_s: float = 0.0) -> Iterator[tuple[str, list[bytes]]]:
-    """One loopback server for one request: its address and what it heard."""
-    heard: list[bytes] = []
-    stop = threading.Event()
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        with listening.accept()[0] as connection:
-            connection.settimeout(PATIENCE_S)
-            while not heard or not heard[-1].endswith(b"}"):
-                heard.append(connection.recv(100_000))
-            stop.wait(wait_s)
-            connection.sendall(answer)
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/{SECRET}?token={SECRET}", heard
-    finally:
-        stop.set()
-        thread.join(timeout=PATIENCE_S)
-        listening.close()
 
 
 @pytest.mark.parametrize(
@@ -64,8 +36,8 @@ def server(answer: bytes, *, wait_s: float = 0.0) -> Iterator[tuple[str, list[by
 )
 def test_whatever_is_answered_is_a_sentence_without_the_address(answer: bytes, words: str) -> None:
     """Errors, redirects (never followed) and nonsense are reported, without the token."""
-    with server(answer) as (address, _):
-        trouble = post(address, RESULT)
+    with serving(lambda *_: say(answer, end="close")) as server:
+        trouble = post(f"{server.url(SECRET)}?token={SECRET}", RESULT)
     assert trouble is not None
     assert words in trouble
     assert SECRET not in trouble
