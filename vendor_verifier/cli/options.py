@@ -12,7 +12,6 @@ from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 
 Settings = Annotated[RunOptions | None, Parameter(name="*")]
 Json = Annotated[bool, option("Print JSON instead of tables.", OUTPUT)]
-History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]
 Gates = Annotated[tuple[str, ...], option('Exit 1 unless this holds: "f1 >= 0.9", or a preset (repeatable).', OUTPUT)]
 Slos = Annotated[tuple[str, ...], option('Per-request target, reported as goodput: "tps >= 30" (repeatable).', OUTPUT)]
 

@@ -9,9 +9,9 @@ from typing import Annotated, get_args
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.options import Gates, History, Json, Slos
+from vendor_verifier.cli.options import Gates, Json, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_lines, print_report, say, warn
-from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, History, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.given_answers import case_document, case_lines, evaluate_file, import_run
@@ -87,9 +87,7 @@ def import_command(
     test_file_path: Annotated[str | None, option("Sample file. [default: the questions in the results]", INPUT)] = None,
     skip_bad_rows: Annotated[bool, option("Leave out unusable rows, with a warning.", INPUT)] = False,
     undecided: Annotated[Undecided, option("Failures in F1: a miss, or left out.", OUTPUT)] = "missed",
-    schema: Annotated[SchemaPolicy, option('Arguments "" are valid as {} (lenient) or invalid (strict).', OUTPUT)] = (
-        "lenient"
-    ),
+    schema: Annotated[SchemaPolicy, option('Arguments "" are valid (lenient) or invalid.', OUTPUT)] = "lenient",
     gate: Gates = (),
     slo: Slos = (),
     json: Json = False,

@@ -158,15 +158,11 @@ class Document:
         """Add a warning about something that is allowed but doubtful."""
         self.warnings.append(str(self.place(path, message)))
 
-    def error(self) -> ConfigError:
-        """The error with every problem once, in the order of the file."""
-        in_order = sorted(dict.fromkeys(self.problems), key=lambda each: (each.file != self.file, each.line or 0))
-        return ConfigError(in_order)
-
     def stop_on_problems(self) -> None:
-        """Raise the error if there is any problem."""
+        """Raise the error with every problem once, in the order of the file, if there is any."""
         if self.problems:
-            raise self.error()
+            unique = dict.fromkeys(self.problems)
+            raise ConfigError(sorted(unique, key=lambda each: (each.file != self.file, each.line or 0)))
 
     def fitted(self, kind: type[Shape], path: KeyPath, content: Any) -> Shape | None:
         """``content`` as ``kind``; None where it does not fit, and every reason is a problem."""

@@ -4,7 +4,6 @@
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
 from collections.abc import Iterable, Iterator
-from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -54,6 +53,7 @@ def one_or_many(value: Any) -> Any:
 
 _OneOrMany = BeforeValidator(one_or_many, json_schema_input_type=str | tuple[str, ...])
 Words = Annotated[tuple[str, ...], _OneOrMany]
+History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]
 GIVEN_TWICE = "is given twice; keep one, with commas between several values"
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0)]
@@ -69,10 +69,6 @@ _SUITE_FLAGS = {
 }  # fmt: skip
 # The run reads these itself; what the file states for one evaluation only gives way to them.
 _OF_THE_RUN = ("timeout", "limit")
-
-
-def _as_text(value: Any) -> Any:
-    return fspath(value) if isinstance(value, PathLike) else value
 
 
 def _body_object(value: Any) -> Any:
@@ -94,9 +90,7 @@ class RunConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
 
-    test_file_path: Annotated[
-        str | None, BeforeValidator(_as_text), option("Sample file, hf://… or URL. [default: shipped]", INPUT)
-    ] = None
+    test_file_path: Annotated[str | None, option("Sample file, hf://… or URL. [default: shipped]", INPUT)] = None
     model: Annotated[Words, option("Test this model only (repeatable).", INPUT)] = ()
     vendor: Annotated[Words, option("Test this vendor or label only (repeatable).", INPUT)] = ()
     baseline: Annotated[
@@ -123,9 +117,7 @@ class RunConfig(BaseModel):
     skip_bad_samples: Annotated[bool, in_file("Leave out unreadable lines, with a warning.")] = False
     vendor_path: Annotated[tuple[Path, ...], _OneOrMany, in_file("Folders with vendor plugins.")] = ()
 
-    vendor_concurrency: Annotated[Count | None, option("Test at most N vendors in parallel. [default: all]", PACE)] = (
-        None
-    )
+    vendor_concurrency: Annotated[Count | None, option("Maximum vendors in parallel. [default: all]", PACE)] = None
     request_concurrency: Annotated[
         Count | None, option("Maximum concurrent requests per vendor account. [default: 5; with a rate no limit]", PACE)
     ] = None
@@ -180,9 +172,7 @@ class RunConfig(BaseModel):
         Words,
         option(f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).', OUTPUT),
     ] = ()
-    history: Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)] = (
-        None
-    )
+    history: History = None
     redact_content: Annotated[bool, in_file("Store digests instead of prompts and answers.")] = False
     compress: Annotated[bool, in_file("Compress the records at the end of the run (records.jsonl.zst).")] = False
     undecided: Annotated[

@@ -72,13 +72,6 @@ def _refused(is_wrong: Callable[[str], object], words: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _slug(provider: str) -> str:
-    """The slug of ``minimax/``."""
-    if not (slug := provider.rstrip("/")):
-        raise ValueError("names no provider; write its slug, for example `minimax`")
-    return slug
-
-
 _NO_LINE = "holds a control character, a line break, or a space at its beginning or end; remove it"
 _NO_WIRE = f"unknown validator; known are {', '.join(WIRES)}"
 _NO_BODY_KEY = "is set by the run, the same for every vendor; remove it"
@@ -89,6 +82,7 @@ _NO_KEY = (
     "committed. Write `<the vendor's name>=<the key>` in .env and delete this line; "
     "`agent-vendor-verifier init --from <this file>` moves every key of the file"
 )
+_NO_SLUG = "names no provider; write its slug, for example `minimax`"
 _NO_NAME = "expected the bare name of a variable, such as MY_KEY; keys belong in .env, never in this file"
 _Text = Annotated[
     str, Field(min_length=1), _refused(lambda text: not text.isprintable() or text != text.strip(), _NO_LINE)
@@ -107,6 +101,13 @@ _HeaderValue = Annotated[
 ]
 _KeyReference = Annotated[str, _refused(lambda text: not is_placeholder(text) and reference(text) is None, _NO_KEY)]
 _KeyName = Annotated[_Text, _refused(lambda name: "$" in name or looks_secret(name), _NO_NAME)]
+# Some write ``minimax/``.
+_Slug = Annotated[
+    _Text,
+    Field(max_length=100),
+    AfterValidator(lambda text: text.rstrip("/")),
+    _refused(lambda slug: not slug, _NO_SLUG),
+]
 
 
 class Part(BaseModel):
@@ -151,7 +152,7 @@ class VendorEntry(Settings):
     url: Annotated[_Text, Field(max_length=2000), AfterValidator(lambda url: read_address(url).url)] | None = None
     api_key: _KeyReference | None = None
     api_key_env: _KeyName | None = None
-    provider: Annotated[_Text, Field(max_length=100), AfterValidator(_slug)] | None = None
+    provider: _Slug | None = None
     label: Annotated[_Text, Field(max_length=80)] | None = None
     is_baseline: bool | None = None
 
@@ -182,7 +183,7 @@ class ModelSection(Part):
 class Top(Part):
     """The reserved keys; every other key is a model."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="allow")
 
     defaults: Settings | None = None
     run: RunConfig | None = None
