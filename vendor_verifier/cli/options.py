@@ -3,12 +3,11 @@
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
+from vendor_verifier.config.run_config import CONFIG, INPUT, OUTPUT, ConfigFile, EnvFile, RunOptions, Urls, option
 
 Settings = Annotated[RunOptions | None, Parameter(name="*")]
 Json = Annotated[bool, option("Print JSON instead of tables.", OUTPUT)]
@@ -23,7 +22,7 @@ class Display:
 
     quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     verbose: Annotated[bool, option("Print every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
-    json: Annotated[bool, option("Print JSON instead of tables.", OUTPUT)] = False
+    json: Json = False
 
 
 DISPLAY = Display()
@@ -34,11 +33,9 @@ DISPLAY = Display()
 class Chosen:
     """The vendors of a command that asks them questions of its own."""
 
-    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = Path(
-        "config.yaml"
-    )
-    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None
-    url: Annotated[tuple[str, ...], option("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = ()
+    config_file_path: ConfigFile = CONFIG
+    env_file: EnvFile = None
+    url: Urls = ()
     model: Annotated[tuple[str, ...], option("Ask this model only (repeatable).", INPUT)] = ()
     vendor: Annotated[tuple[str, ...], option("Ask this vendor or label only (repeatable).", INPUT)] = ()
 

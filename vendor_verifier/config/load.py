@@ -28,7 +28,7 @@ from vendor_verifier.config.entries import (
     unmatched,
     with_baselines,
 )
-from vendor_verifier.config.run_config import RunConfig, RunOptions
+from vendor_verifier.config.run_config import CONFIG, RunConfig, RunOptions
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
 from vendor_verifier.config.suite_options import SuiteOptions, stated_options
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError
@@ -244,7 +244,7 @@ def _content_of(options: RunOptions, variables: Mapping[str, str]) -> dict[str, 
         for text in options.url
         if not all(text.partition("="))
     ]
-    if options.config_file_path != Path("config.yaml"):
+    if options.config_file_path != CONFIG:
         problems.append(Problem("--url gives the vendors; leave out one of them", key="--config-file-path"))
     if len(options.model) != 1:
         problems.append(Problem(f"name the one model that all of them serve, as in {_URL_EXAMPLE}", key="--model"))

@@ -53,6 +53,10 @@ def one_or_many(value: Any) -> Any:
 
 _OneOrMany = BeforeValidator(one_or_many, json_schema_input_type=str | tuple[str, ...])
 Words = Annotated[tuple[str, ...], _OneOrMany]
+ConfigFile = Annotated[Path, option("Configuration file with models and vendors.", INPUT, "--config-file-path", "-c")]
+CONFIG = Path("config.yaml")
+Urls = Annotated[Words, option("NAME=URL of a vendor, in place of that file (repeatable); needs --model.", INPUT)]
+EnvFile = Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)]
 History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]
 GIVEN_TWICE = "is given twice; keep one, with commas between several values"
 Count = Annotated[int, Field(ge=1)]
@@ -265,13 +269,9 @@ class RunConfig(BaseModel):
 class RunOptions(RunConfig):
     """The settings of one run, with those that only a command or a program can give."""
 
-    config_file_path: Annotated[
-        Path, option("Configuration file with models and vendors.", INPUT, "--config-file-path", "-c")
-    ] = Path("config.yaml")
-    url: Annotated[
-        Words, option("NAME=URL of a vendor, in place of a configuration file (repeatable); needs --model.", INPUT)
-    ] = ()
-    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None
+    config_file_path: ConfigFile = CONFIG
+    url: Urls = ()
+    env_file: EnvFile = None
     incremental: Annotated[
         bool, option("Resume the run in -o, or the latest: only what is missing or failed.", INPUT)
     ] = False
