@@ -89,25 +89,3 @@ def test_the_wheel_puts_its_two_names_into_site_packages(built: Path) -> None:
     with tarfile.open(next(built.glob("*.tar.gz"))) as source:
         names += source.getnames()
     assert [name for name in names if name.endswith(("/.env", "/config.yaml")) or "/runs/" in name] == []
-
-
-def test_an_installed_plugin_package_is_found(newcomer: Newcomer, tmp_path: Path) -> None:
-    """A pip package with the entry-point group is a vendor like the shipped ones; one that breaks is listed."""
-    project = tmp_path / "project"
-    (project / "nebula_vendor").mkdir(parents=True)
-    (project / "nebula_vendor" / "__init__.py").write_text(
-        "from vendor_verifier.vendor import OpenAICompatible\n\n\n"
-        "class Nebula(OpenAICompatible):\n    name = 'nebula'\n    base_url = 'https://api.nebula.example/v1'\n"
-    )
-    (project / "nebula_vendor" / "broken.py").write_text("raise RuntimeError('not today')\n")
-    (project / "pyproject.toml").write_text(
-        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n\n'
-        '[project]\nname = "nebula-vendor"\nversion = "1.0"\n\n'
-        '[project.entry-points."vendor_verifier.vendors"]\n'
-        'nebula = "nebula_vendor:Nebula"\nbroken = "nebula_vendor.broken:Broken"\n'
-    )
-    newcomer.types("-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", str(project),
-                   program="python")  # fmt: skip
-    listed = newcomer.types("init", "--list")
-    assert "\nnebula " in listed
-    assert "not today" in listed

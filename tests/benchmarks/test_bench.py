@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +10,7 @@ import bench
 import clock
 import pytest
 from costs import PATIENCE_S
-from measuring import Cost, Failed
-from peers import Job, Peer
+from measuring import Cost
 
 PROGRAM = Path(bench.__file__)
 
@@ -31,27 +28,6 @@ def test_clock_errors() -> None:
     found = clock.errors([on_time, late])
     assert (found.ttft_mean, found.ttft_p50) == (1.0, 1.0)
     assert found.gap_p99 == pytest.approx(0.97)
-
-
-def test_peer_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its reason is below the table, without paths, and the others have their rows."""
-
-    def nothing(_job: Job) -> list[str]:
-        return []
-
-    def prepare(peer: Peer) -> None:
-        if peer.title == "bad":
-            raise Failed("cannot be installed: no wheel in /tmp/x")
-
-    peers = [Peer(title, "asks", "none", (), 100, nothing, lambda _job: None) for title in ("bad", "good")]
-    monkeypatch.setattr(bench, "PEERS", peers)
-    monkeypatch.setattr(bench, "prepare", prepare)
-    monkeypatch.setattr(bench, "mock_server", lambda: contextlib.nullcontext(0))
-    monkeypatch.setattr(bench, "product", lambda *_: Cost(1.0, 1.0, 50.0))
-    monkeypatch.setattr(bench, "ask_peer", lambda *_: Cost(4.0, 1.0, 50.0))
-    page = bench.peers_section(argparse.Namespace(peers=None, scale=1.0, in_flight=10, rounds=2))
-    assert "| good | 100 | 40,000 (40,000–40,000) | 10,000 (10,000–10,000) | 4.00 |" in page
-    assert page.endswith("Skipped:\n- bad: cannot be installed: no wheel in")
 
 
 @pytest.mark.slow

@@ -8,18 +8,14 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import verdict_rates
-from verdict_worlds import BASELINE, HONEST, SUITE, Vice, draw_run, draw_world, results
+from verdict_worlds import HONEST, Vice, draw_run, draw_world, results
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.verdict import ModelVerdict, judge
-from vendor_verifier.scoring.columns import RECORD_COLUMNS
 
 ACCUSED = ("check", "differs", "down")
-# A model that gives its likeliest wording nine times in ten.
-SURE = 4
 
 
 def drawn(n: int, *vices: Vice, seed: int = 1, family: str = "independent") -> ModelRun:
@@ -56,37 +52,6 @@ def test_slowness_is_tested_against_the_line(seed: int) -> None:
     assert found.verdicts["v0"].facets["speed"].status in ("matches", "check")
     assert found.verdicts["v1"].facets["speed"].status == "check"
     assert all(finding.name != "slow" or finding.vendor != "v2" for finding in found.findings)
-
-
-def test_a_baseline_that_changes_its_model_tests_nothing() -> None:
-    """Its answers alone show it, where the other model repeats itself less."""
-    found = judged(_replaced(drawn(315, HONEST, HONEST, Vice(other=1), Vice(other=1), seed=SURE)))
-    assert found.verdicts["v0"].facets["tool_calls"].status == "not_tested"
-    assert found.verdicts["v0"].facets["model"].status == "not_tested"
-    assert found.choice.kind == "undecided"
-
-
-def _replaced(run: ModelRun) -> ModelRun:
-    """The run whose baseline answers as v2 and v3 do in the second half; they are left out."""
-    late = {f"s{i}" for i in range(run.planned["v0"] // 2, run.planned["v0"])}
-    records = run.records.astype({"label": object, "sample": object})
-    is_late = records["sample"].isin(late)
-    kept = records[records["label"].isin(["v0", "v1"]) | ((records["label"] == BASELINE) & ~is_late)]
-    swapped = [records[is_late & (records["label"] == label)] for label in ("v2", "v3")]
-    parts = [part.assign(label=BASELINE, repetition=turn) for turn, part in enumerate(swapped)]
-    texts = {label: dict(run.texts[label]) for label in (BASELINE, "v0", "v1")}
-    for sample in late:
-        question = (SUITE, sample)
-        both = {turn: run.texts[label].get(question, {}).get(0) for turn, label in enumerate(("v2", "v3"))}
-        texts[BASELINE][question] = {turn: answer for turn, answer in both.items() if answer is not None}
-    kinds = {column.name: column.dtype for column in RECORD_COLUMNS}
-    return dataclasses.replace(
-        run,
-        labels=(BASELINE, "v0", "v1"),
-        records=pd.concat([kept, *parts], ignore_index=True).astype(kinds),
-        attempts=run.attempts.iloc[:0],
-        texts=texts,
-    )
 
 
 def test_the_rates_are_written_into_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,14 +90,6 @@ def test_no_shipped_file_has_a_defect(name: str) -> None:
     assert read.defects == ()
 
 
-def test_expected_calls_are_valid_for_their_tool() -> None:
-    """Each is of a tool on offer and obeys its schema."""
-    for row in ALL:
-        for call in row["expected"]["calls"]:
-            check_call(row, call["name"], call["parameters"])
-            assert call["parameters"].keys() <= functions(row)[call["name"]]["parameters"]["properties"].keys()
-
-
 @pytest.mark.parametrize("name", SUITE_OF)
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_perfect_answer_resolves_every_row(name: str, at_once: bool) -> None:

@@ -9,16 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from workbench import Bench
 
 from vendor_verifier.cli.main import run_app
 
 DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
-CONFIG = """
-m:
-  vendors:
-    - {name: simulated, label: one, model_id: m, url: "sim://faithful", validator: openai, is_baseline: true}
-    - {name: simulated, label: two, model_id: m, url: "sim://quantised", validator: openai}
-"""
 RUN = ("-n", "2", "--config-file-path", "config.yaml", "--history", "none", "-q", "-o", "run")
 
 
@@ -26,7 +21,7 @@ RUN = ("-n", "2", "--config-file-path", "config.yaml", "--history", "none", "-q"
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small run as it was written."""
     place = tmp_path_factory.mktemp("stored")
-    (place / "config.yaml").write_text(CONFIG)
+    Bench(place).configure("one: faithful", "two: quantised")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         assert run_app(RUN) == 0

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import anyio
 import pytest
 from asking import CLIENTS, KEY, QUICK, Asked, ask
-from costs import held_until
-from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
+from fault_server import DONE, FaultServer, say, stream, text
 from made_values import replace
 from matrix import EVERY_ROW, ROWS, Row
 
@@ -103,24 +101,3 @@ async def test_row_through_an_sdk(server: FaultServer, row: Row) -> None:
             assert should_retry(sent.attempt) is row.retried
         server.answer = lambda _: GOOD
         assert (await ask(server.url(), client)).text == "fine"
-
-
-async def test_an_endless_answer_does_not_hold_up_another_vendor(server: FaultServer) -> None:
-    """While one vendor sends nothing of use, the same client gets others' answers at once."""
-    done: list[tuple[str, str | None]] = []
-
-    def answer(seen: Seen) -> Script:
-        late = held_until(lambda: len(done) >= 20, stream(text("late"), DONE))
-        return Script(late, "close") if seen.vendor == "mute" else GOOD
-
-    server.answer = answer
-    async with FastTransport(QUICK) as client, anyio.create_task_group() as group:
-
-        async def asks(vendor: str) -> None:
-            done.append((vendor, (await ask(server.url(vendor), client)).kind))
-
-        for _ in range(5):
-            group.start_soon(asks, "mute")
-        for _ in range(20):
-            group.start_soon(asks, "good")
-    assert done == [("good", None)] * 20 + [("mute", None)] * 5

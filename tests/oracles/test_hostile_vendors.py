@@ -12,23 +12,16 @@ from xml.etree import ElementTree
 import pytest
 from adapters import RUN, command, prepare
 from fault_server import DONE, FaultServer, Script, Seen, event, say, serving, stream, whole
+from made_results import HOSTILE
 from page_reading import read_page
 
-TEXTS = (
-    '=HYPERLINK("http://evil.example";"x")',
-    "[link=https://evil.example]click[/link] [red]",
-    "\x1b]8;;http://evil.example\x07hi\x1b[2J",
-    "\u202egnp.exe\u200b|</td></script><script>alert(1)</script><img src=http://evil.example onerror=alert(1)>",
-    "::error::owned\n::set-output name=x::y",
-    "| `a` | ![x](https://www.evil.example/x.png)",
-)
 FILES = ("json", "csv", "md", "html", "junit", "openmetrics")
 
 
 def evil(_: FaultServer, seen: Seen) -> Script:
     """The text that the path names, at every place of an answer or of an error."""
     _, kind, number, *_ = seen.path.split("/")
-    text = TEXTS[int(number)]
+    text = HOSTILE[int(number)]
     if kind == "error":
         return say(whole({"error": {"message": text, "code": text, "type": text}}, 400))
     function = {"name": text, "arguments": json.dumps({text: text})}
@@ -43,7 +36,7 @@ def evil(_: FaultServer, seen: Seen) -> Script:
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Format → what it prints of a run of vendors that put hostile texts everywhere."""
     folder = tmp_path_factory.mktemp("hostile")
-    kinds = [f"{kind}/{number}" for kind in ("answer", "error") for number in range(len(TEXTS))]
+    kinds = [f"{kind}/{number}" for kind in ("answer", "error") for number in range(len(HOSTILE))]
     with serving(evil) as server:
         entries = [f'name: v{n}, model_id: m, url: "{server.url(kind)}/v1"' for n, kind in enumerate(kinds)]
         keys = {f"v{number}": f"sk-evil-{number}" for number in range(len(kinds))}

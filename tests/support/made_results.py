@@ -21,7 +21,7 @@ HOSTILE = (
     '=HYPERLINK("http://evil.example";"x")',
     "[link=https://evil.example]click[/link] [red]",
     "\x1b]8;;http://evil.example\x07hi\x1b[2J",
-    "\u202egnp.exe\u200b|</td><script>alert(1)</script>",
+    "\u202egnp.exe\u200b|</td></script><script>alert(1)</script><img src=http://evil.example onerror=alert(1)>",
     "::error::owned\n::set-output name=x::y",
     "| `a` | ![x](https://www.evil.example/x.png)",
 )
