@@ -158,7 +158,6 @@ class LoopLag:
         self._began_s = self._began_cpu_s = 0.0
 
     def __enter__(self) -> LoopLag:
-        self._loop = asyncio.get_running_loop()
         self._began_s, self._began_cpu_s = time.perf_counter(), time.process_time()
         self._set()
         return self
@@ -202,7 +201,7 @@ class LoopLag:
 
     def _set(self) -> None:
         self._due_ns = time.perf_counter_ns() + int(TICK_S * 1e9)
-        self._timer = self._loop.call_later(TICK_S, self._tick)
+        self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
     def _tick(self) -> None:
         self.note(self._due_ns, max(self._due_ns, time.perf_counter_ns()))

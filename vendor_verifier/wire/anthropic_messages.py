@@ -21,7 +21,7 @@ from vendor_verifier.records.record import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.answer import Answer
-from vendor_verifier.wire.base import Notes, body_object, event_object, messages_url, read_identity, total
+from vendor_verifier.wire.base import Notes, body_object, event_object, keep_counts, messages_url, read_identity, total
 from vendor_verifier.wire.history import (
     Part,
     PastMessage,
@@ -31,7 +31,7 @@ from vendor_verifier.wire.history import (
     in_turns,
     system_text,
 )
-from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_text, as_whole, as_word
+from vendor_verifier.wire.payload import as_amount, as_dict, as_text, as_whole, as_word
 from vendor_verifier.wire.sse import SseEvent
 
 DEFAULT_MAX_TOKENS = 4096
@@ -177,7 +177,6 @@ STOP_REASONS: Mapping[str, FinishReason] = {
     "refusal": "content_filter",
 }
 _INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-_COUNTS = (*_INPUT_COUNTS, "output_tokens")
 
 
 @dataclass(slots=True)
@@ -323,12 +322,9 @@ class AnthropicReader:
         usage = as_dict(reported)
         if not usage:
             return
-        thinking = as_dict(usage.get("output_tokens_details")).get("thinking_tokens")
-        for key, value in {**{key: usage.get(key) for key in _COUNTS}, "thinking_tokens": thinking}.items():
-            count = as_count(value)
-            if count is not None:
-                self._counts[key] = count or self._counts.get(key, 0)
         counts = self._counts
+        keep_counts(counts, usage, (*_INPUT_COUNTS, "output_tokens"))
+        keep_counts(counts, as_dict(usage.get("output_tokens_details")), ("thinking_tokens",))
         report = Usage(
             input=total(counts, *_INPUT_COUNTS),
             output=counts.get("output_tokens"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -208,6 +208,13 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
         reasoning=reasoning,
         cost_usd=as_amount(usage.get("cost")),
     )
+
+
+def keep_counts(counts: dict[str, int], usage: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Put a report's counts of these names into ``counts``; a later zero never erases a positive one."""
+    for name in names:
+        if (count := as_count(usage.get(name))) is not None:
+            counts[name] = count or counts.get(name, 0)
 
 
 def total(counts: Mapping[str, int], *keys: str) -> int | None:

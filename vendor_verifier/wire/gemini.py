@@ -21,7 +21,7 @@ from vendor_verifier.records.record import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.answer import Answer
-from vendor_verifier.wire.base import Notes, answer_object, body_object, event_object, gemini_url, total
+from vendor_verifier.wire.base import Notes, answer_object, body_object, event_object, gemini_url, keep_counts, total
 from vendor_verifier.wire.errors import Fault
 from vendor_verifier.wire.history import (
     Part,
@@ -33,7 +33,7 @@ from vendor_verifier.wire.history import (
     in_turns,
     system_text,
 )
-from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_list, as_text, as_word, parse_json
+from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, as_text, as_word, parse_json
 from vendor_verifier.wire.sse import SseEvent
 
 # A name begins with a letter or "_"; a leading character of another kind is replaced.
@@ -265,12 +265,11 @@ class GeminiReader:
                 answer.anomaly(anomaly)
 
     def _usage(self, usage: dict[str, Any], answer: Answer) -> None:
-        """Usage by the last count of each kind: reports are cumulative but may leave a count out."""
+        """Usage by the last positive count of each kind: reports are cumulative but may leave a count out."""
         if not usage:
             return
-        found = {key: as_count(usage.get(key)) for key in _COUNTS}
-        self._counts.update({key: count for key, count in found.items() if count is not None})
         counts = self._counts
+        keep_counts(counts, usage, _COUNTS)
         given = total(counts, "promptTokenCount", "toolUsePromptTokenCount")
         output = total(counts, "candidatesTokenCount", "thoughtsTokenCount")
         answer.usage(Usage(given, output, counts.get("cachedContentTokenCount"), counts.get("thoughtsTokenCount")))

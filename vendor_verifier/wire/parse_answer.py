@@ -91,9 +91,8 @@ def _read(exchange: Exchange, reader: Reader, answer: Answer, classify: Classify
     response = answer.response(streamed=streamed)
     empty = not (response.text or response.reasoning or response.tool_calls)
     failure = _judge(exchange, answer, response, unreadable, empty=empty)
-    if empty and not answer.is_over:
-        return _timing(exchange, answer if streamed else None), None, failure
-    return _timing(exchange, answer if streamed else None), response, failure
+    is_none = empty and not answer.is_over
+    return _timing(exchange, answer if streamed else None), None if is_none else response, failure
 
 
 def _packed_message(exchange: Exchange, head: bytes) -> str | None:

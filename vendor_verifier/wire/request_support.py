@@ -116,13 +116,12 @@ def read_tool_choice(value: object, tools: Collection[DeclaredTool], notes: Note
 def sent_names(names: Iterable[str], illegal: re.Pattern[str], longest: int) -> dict[str, str]:
     """Names as they are → as they are sent: characters that match ``illegal`` become ``_``, length at most
     ``longest``, and different names stay different. Names that are legal already are never changed."""
-    ordered = list(dict.fromkeys(names))
-    narrowed = {name: illegal.sub("_", name)[:longest] or "_" for name in ordered}
-    taken = {name for name in ordered if narrowed[name] == name}
-    for name in ordered:
-        if narrowed[name] == name:
+    narrowed = {name: illegal.sub("_", name)[:longest] or "_" for name in names}
+    taken = {name for name, narrow in narrowed.items() if narrow == name}
+    for name, stem in narrowed.items():
+        if stem == name:
             continue
-        stem, candidate, count = narrowed[name], narrowed[name], 1
+        candidate, count = stem, 1
         while candidate in taken:
             count += 1
             ending = f"_{count}"
