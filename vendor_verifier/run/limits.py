@@ -116,7 +116,7 @@ class Account:
         while (seconds := self.paused_until - anyio.current_time()) > 0 and not over.is_set():
             with anyio.move_on_after(seconds):
                 await over.wait()
-        if not self._buckets:
+        if not self._buckets or over.is_set():
             return
         async with self._line:
             while not over.is_set() and (seconds := self._wait_s(now := anyio.current_time())) > 0:
