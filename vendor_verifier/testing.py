@@ -64,7 +64,9 @@ _OTHER_PARTS = ("text", "output_text", "thinking", "redacted_thinking", "reasoni
 
 def _calls_in(value: object) -> Iterator[object]:
     """The objects that spell calls in a response or a part of it, in order, and what is not part of a response."""
-    value = _plain(value)
+    # An SDK's object as JSON.
+    dump = getattr(value, "model_dump", None)
+    value = dump(mode="json") if callable(dump) else value
     if not isinstance(value, dict) or _spells_call(value):
         yield value
         return
@@ -82,12 +84,6 @@ def _calls_in(value: object) -> Iterator[object]:
 def _spells_call(value: Mapping[str, Any]) -> bool:
     named = isinstance(value.get("name"), str) and "role" not in value
     return named or any(isinstance(value.get(key), dict) for key in WRAPPER_KEYS)
-
-
-def _plain(item: object) -> object:
-    """An SDK's object as JSON; anything else as it is."""
-    dump = getattr(item, "model_dump", None)
-    return dump(mode="json") if callable(dump) else item
 
 
 def _side_by_side(metric: ToolCorrectnessMetric, wanted: Sequence[Call], called: Sequence[Call]) -> list[str]:

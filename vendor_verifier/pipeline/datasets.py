@@ -129,9 +129,9 @@ _MOST_LISTED, _MOST_IDS = 60, 5
 
 
 def chosen_samples(own: SuiteOptions, dataset: Dataset, options: RunOptions) -> Sequence[Sample]:
-    """The samples that match the suite's own options and then the run's, whose limit a whole suite does not take."""
+    """The samples that match the suite's own options and then the run's, whose limit built-in ones do not take."""
     samples: Sequence[Sample] = dataset.samples
-    run_limit = None if own.kind.whole else options.limit
+    run_limit = None if own.kind.is_built_in else options.limit
     head = own.chosen.head or options.head
     for stated, limit, is_head in ((own.chosen, own.chosen.sample_size, head), (options, run_limit, options.head)):
         samples = select(samples, **_filters(stated), limit=limit, head=is_head, by_call_type=own.kind.by_call_type)

@@ -32,7 +32,7 @@ from vendor_verifier.records.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.records.record import Record
 from vendor_verifier.redaction import redacted_record, redacted_sample, redacted_words
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import TRIGGER, suite_kind
+from vendor_verifier.suites import TRIGGER, is_diagnostic, suite_kind
 from vendor_verifier.suites.schema import checker_of
 from vendor_verifier.suites.trigger import judged
 
@@ -65,8 +65,7 @@ def redactor(plan: Plan, parts: Iterable[Part]) -> Callable[[Record], Record]:
 
 def hides(plan: Plan, suite: str) -> bool:
     """Whether texts of this evaluation are redacted; our own questions (the checks of features) are not secret."""
-    kind = suite_kind(suite)
-    return plan.redact_content and not (kind is not None and kind.diagnostic)
+    return plan.redact_content and not is_diagnostic(suite)
 
 
 _TOOL = Tool("agent-vendor-verifier", __version__)

@@ -29,7 +29,7 @@ from vendor_verifier.run.load import Work, work_of
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.store import RUNS, RunFolder, latest_run, point_to
-from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites import is_diagnostic
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -179,8 +179,7 @@ def is_answered(record: Record) -> bool:
     """Whether the record need not be asked again: it succeeded, or is a feature check answered by a refusal."""
     if record.succeeded:
         return True
-    kind = suite_kind(record.suite)
-    if kind is None or not kind.diagnostic or not record.finals:
+    if not is_diagnostic(record.suite) or not record.finals:
         return False
     return all(each.failure.kind in SETTLED if each.failure is not None else each.succeeded for each in record.finals)
 

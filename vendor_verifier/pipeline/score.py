@@ -28,12 +28,12 @@ from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.reports import BY_DEFAULT, rendered
 from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts
 from vendor_verifier.scoring.breakdowns import group_scores
-from vendor_verifier.scoring.figures import EntryKey, Scored, ScoredRun, ScorePlan, is_diagnostic, score_models
+from vendor_verifier.scoring.figures import EntryKey, Scored, ScoredRun, ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_usd
 from vendor_verifier.scoring.table import Frames, read_frames
 from vendor_verifier.store import RUNS, RunFolder
-from vendor_verifier.suites import Suite, known_suite
+from vendor_verifier.suites import Suite, is_diagnostic, known_suite
 from vendor_verifier.suites.probes import NAME, group_of
 from vendor_verifier.text import counted
 
@@ -105,7 +105,7 @@ def score_folder(folder: RunFolder, *, gates: Sequence[str] = (), results: TaskR
         suites[task.suite] = suite = hooks.ready(suite, task.options, samples, folder)
         # A redacted sample no longer shows what it can measure.
         warnings += () if manifest.redacted else hooks.notes(suite, samples)
-    ranked = {name: samples for name, samples in asked.items() if not known_suite(name).diagnostic}
+    ranked = {name: samples for name, samples in asked.items() if not is_diagnostic(name)}
     plan = ScorePlan(
         entries=tuple(manifest.entries),
         samples=asked,

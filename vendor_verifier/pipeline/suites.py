@@ -127,7 +127,7 @@ def evaluations_of(
         task = Task(kind.name, samples, own.own, own.chosen.timeout_seconds)
         evaluations.append(Evaluation(kind, task, hooks, dataset, suite))
         warnings += hooks.notes(suite, samples)
-        if kind.whole and options.limit is not None and options.limit < len(samples):
+        if kind.is_built_in and options.limit is not None and options.limit < len(samples):
             warnings.append(f"{kind.name} asks all of its {len(samples)} questions: --limit does not apply to it")
     return evaluations, warnings
 

@@ -17,9 +17,9 @@ from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelR
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.formats import FACET_TITLES, Column, Table, rows_of
 from vendor_verifier.scoring import breakdowns
-from vendor_verifier.scoring.figures import ScoredRun, is_diagnostic
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.metrics import METRICS
-from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites import is_diagnostic, suite_kind
 from vendor_verifier.text import counted, times
 
 INCOMPLETE = "The run is incomplete: figures cover what was sent so far."

@@ -25,7 +25,7 @@ from vendor_verifier.scoring.metrics import RANK_METRICS, irf
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.set_aside import charge_access, set_misrouted_aside, withhold_speeds
 from vendor_verifier.scoring.table import Frames, has_word, judged_calls
-from vendor_verifier.suites import OF_CALLS, TRIGGER, suite_kind
+from vendor_verifier.suites import OF_CALLS, TRIGGER, is_diagnostic, suite_kind
 from vendor_verifier.text import counted, listed
 
 EntryKey = tuple[str, str]
@@ -118,12 +118,6 @@ class _Time(NamedTuple):
     value: float | None
     n: int
     discarded: int
-
-
-def is_diagnostic(suite: str) -> bool:
-    """Whether an evaluation joins no figure of a vendor but its own: feature checks and probes."""
-    kind = suite_kind(suite)
-    return kind is not None and kind.diagnostic
 
 
 def score_models(frames: Frames, plan: ScorePlan) -> Scored:

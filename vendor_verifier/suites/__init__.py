@@ -81,7 +81,7 @@ class SuiteKind:
     comparison of decisions with the baseline's. ``diagnostic``: it joins no ranked figure (feature checks, probes).
     ``hooks`` is a class of :class:`vendor_verifier.pipeline.suites.SuiteHooks`.
     ``judges_by`` are the options that only say how an answer is judged. ``by_call_type``: its filters read a difficulty
-    as a call type, and a category as equal. ``whole``: ``--limit`` does not apply.
+    as a call type, and a category as equal.
     """
 
     name: str
@@ -93,7 +93,6 @@ class SuiteKind:
     hooks: str = "pipeline.suites:SuiteHooks"
     judges_by: tuple[str, ...] = ()
     by_call_type: bool = False
-    whole: bool = False
 
     @property
     def build(self) -> Callable[..., Suite]:
@@ -107,7 +106,7 @@ class SuiteKind:
 
     @property
     def is_built_in(self) -> bool:
-        """Whether its samples are made by a function, and no file is read."""
+        """Whether its samples are made by a function: no file is read, and ``--limit`` does not apply."""
         return self.samples is not None and ":" in self.samples
 
     @property
@@ -157,7 +156,6 @@ SUITES: tuple[SuiteKind, ...] = (
         "suites.contract:contract_samples",
         "kept",
         diagnostic=True,
-        whole=True,
     ),
     SuiteKind(
         "probes",
@@ -165,7 +163,6 @@ SUITES: tuple[SuiteKind, ...] = (
         "suites.probes:probes_samples",
         diagnostic=True,
         hooks="pipeline.suites:ProbesHooks",
-        whole=True,
     ),
 )
 
@@ -173,6 +170,12 @@ SUITES: tuple[SuiteKind, ...] = (
 def suite_kind(name: str) -> SuiteKind | None:
     """The suite of that name, or None."""
     return next((kind for kind in SUITES if kind.name == name), None)
+
+
+def is_diagnostic(suite: str) -> bool:
+    """Whether an evaluation joins no figure of a vendor but its own: feature checks and probes."""
+    kind = suite_kind(suite)
+    return kind is not None and kind.diagnostic
 
 
 def known_suite(name: str, key: str = "--suite") -> SuiteKind:

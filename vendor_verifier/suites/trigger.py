@@ -15,7 +15,7 @@ from msgspec import structs
 from vendor_verifier.records.record import Attempt, CallVerdict, Decision, Record, Response, Score, ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import TRIGGER, Play, Suite, replay, suite_kind
+from vendor_verifier.suites import TRIGGER, Play, Suite, is_diagnostic, replay
 from vendor_verifier.suites.schema import checker_of
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
@@ -90,10 +90,9 @@ def judged_calls(record: Record, suite: Suite, sample: Sample) -> Iterator[tuple
 
 
 def _checked(record: Record, sample: Sample, asked: Sequence[Turn]) -> Iterator[tuple[int, ToolCall, CallVerdict]]:
-    kind = suite_kind(record.suite)
     # Questions that are meant to break something, and the types of Java and JavaScript, which are no JSON Schema.
     is_foreign = record.suite == "bfcl" and "java" in str(sample.expected.get("category", ""))
-    if not record.succeeded or is_foreign or (kind is not None and kind.diagnostic):
+    if not record.succeeded or is_foreign or is_diagnostic(record.suite):
         return
     # The play may have asked once more than was answered.
     for number, (turn, attempt) in enumerate(zip(asked, record.finals, strict=False)):

@@ -27,7 +27,7 @@ from vendor_verifier.config.suite_options import SuiteOptions
 from vendor_verifier.errors import BFCL_DATA, ProblemsError, UsageError
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
 from vendor_verifier.pipeline.datasets import Dataset
-from vendor_verifier.pipeline.places import place_of
+from vendor_verifier.pipeline.places import Place, place_of
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import open_lines
@@ -137,9 +137,8 @@ def bfcl_dataset(stated: SuiteOptions, keys: Iterable[str], job: Job | None, *, 
     found: dict[str, Loaded] = {}
     places = []
     for name, (category, where, limit) in tasks.items():
-        place = place_of(where, whole=True)
-        places.append(place)
-        found[name] = _load_task(expand([category]), str(place.path), place.address, limit, frozenset(keys), skip_bad)
+        places.append(place_of(where, whole=True))
+        found[name] = _load_task(category, places[-1], limit, frozenset(keys), skip_bad)
     samples = _merged({name: loaded.samples for name, (loaded, _) in found.items()})
     not_run = {name: reasons for name, (_, reasons) in found.items() if reasons}
     by_reason: dict[str, dict[str, None]] = {}
@@ -175,24 +174,13 @@ def _refuse_contradictions(stated: SuiteOptions, job: Job | None) -> None:
         raise ProblemsError([stated.problem(option, words) for option in twice])
 
 
-def _load_task(
-    categories: Sequence[str],
-    where: str,
-    label: str | None,
-    limit: int | None,
-    keys: frozenset[str],
-    skip_bad: bool,
-) -> Loaded:
+def _load_task(group: str, place: Place, limit: int | None, keys: frozenset[str], skip_bad: bool) -> Loaded:
+    categories, where = expand([group]), str(place.path)
     files = custom_files(where)
     if not files:
-        return load_categories(
-            find_data(where, label),
-            categories,
-            services=any(name in MULTI_TURN for name in categories) and find_services(where) is not None,
-            keys=keys,
-            limit=limit,
-            skip_bad=skip_bad,
-        )
+        data = find_data(where, place.address)
+        services = any(name in MULTI_TURN for name in categories) and find_services(where) is not None
+        return load_categories(data, categories, services=services, keys=keys, limit=limit, skip_bad=skip_bad)
     category = categories[0] if len(categories) == 1 else None
     parts = [read_custom(open_lines(file), file=file, category=category, skip_bad=skip_bad) for file in files]
     samples = [sample for part in parts for sample in part.samples][:limit]

@@ -28,7 +28,6 @@ from vendor_verifier.pipeline.bfcl.data import (
     PLACEHOLDER,
     SHIPPED,
     SUITE,
-    Job,
     bfcl_dataset,
     by_task,
     find_services,
@@ -64,21 +63,11 @@ _HEADER = re.compile(r"(?!(?:host|content-length|transfer-encoding|connection|co
 
 @dataclass(frozen=True, slots=True)
 class BfclHooks(SuiteHooks):
-    """The hooks of a run with this ``job``, if it has one, and these ``keys`` of live services, secret.
+    """The hooks of a run with these ``keys`` of live services. A stored run has none: it asks no service."""
 
-    A stored run has no ``keys``: it asks no service.
-    """
-
-    job: Job | None = None
     keys: Mapping[str, str] | None = field(default=None, repr=False)
-
-    @property
-    def secrets(self) -> Iterable[str]:  # type: ignore[override]
-        return (self.keys or {}).values()
-
-    @property
-    def request_concurrency(self) -> int | None:  # type: ignore[override]
-        return self.job.params.parallelism if self.job else None
+    secrets: Iterable[str] = field(default=(), repr=False)
+    request_concurrency: int | None = None
 
     def prepare(
         self, own: SuiteOptions, options: RunOptions, variables: Mapping[str, str], question_seed: int
@@ -86,7 +75,7 @@ class BfclHooks(SuiteHooks):
         job = read_job_file(Path(own.own["job"])) if own.own.get("job") is not None else None
         keys = {name: variables[name] for name in REST_KEYS if name in variables}
         data = bfcl_dataset(own, keys, job, skip_bad=options.skip_bad_samples)
-        return BfclHooks(job, keys), data
+        return BfclHooks(keys, tuple(keys.values()), job.params.parallelism if job else None), data
 
     def notes(self, suite: BfclSuite, samples: Sequence[Sample]) -> Iterator[str]:
         for task, rows in by_task(samples).items():

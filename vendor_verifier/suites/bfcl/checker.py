@@ -71,7 +71,7 @@ def read_reply(attempt: Attempt) -> Reply:
 
 def check(
     functions: list[dict[str, Any]],
-    calls: list[dict[str, dict[str, Any]]] | str | None,
+    calls: list[dict[str, dict[str, Any]]],
     possible_answer: list[dict[str, Any]] | None,
     category: str,
 ) -> Verdict:
@@ -79,54 +79,35 @@ def check(
 
     Args:
         functions: the row's raw function documents, with the leaderboard's own type names.
-        calls: ``{name: {parameter: value}}``, one object a call, names with ``_`` for ``.``. As in upstream's result
-            files, a text means words instead of calls; of several keys in a call the first counts.
+        calls: ``{name: {parameter: value}}``, one object a call, names with ``_`` for ``.``.
         possible_answer: ``{name: {parameter: [accepted values]}}``, one object a call; None for rows of (ir)relevance.
         category: name in either version (``simple``, ``live_parallel`` …).
 
     Raises:
         DataError: the row itself cannot be checked; upstream crashes on it.
     """
-    made = _decoded(calls)
+    is_readable = all(len(call) == 1 and isinstance(next(iter(call.values())), dict) for call in calls)
     if is_relevance(category):
-        called = well_formed_calls(made) and bool(made)
+        called = is_readable and bool(calls)
         if "irrelevance" in category:
             words = "no call was expected, one was made"
             return invalid("irrelevance_error:decoder_success", words) if called else VALID
         return VALID if called else invalid("relevance_error:decoder_failed", "a call was expected, none was made")
-    if made is None:
-        return invalid("ast_decoder:decoder_failed", "text instead of calls")
-    if not well_formed_calls(made):
+    if not is_readable:
         return invalid("ast_decoder:decoder_wrong_output_format", "the reply is not a list of {name: {arguments}}")
     answers, language = possible_answer or [], language_of(category)
     if "parallel" in category:
-        return _check_parallel(functions, made, answers, language)
+        return _check_parallel(functions, calls, answers, language)
     if not answers:
         raise uncheckable(f"a {category} row needs a possible answer")
     kind = "multiple" if "multiple" in category else "simple"
-    if len(made) != (len(answers) if kind == "multiple" else 1):
-        return invalid(f"{kind}_function_checker:wrong_count", f"expected one call, got {len(made)}")
+    if len(calls) != (len(answers) if kind == "multiple" else 1):
+        return invalid(f"{kind}_function_checker:wrong_count", f"expected one call, got {len(calls)}")
     if kind == "multiple":
-        return _check_one(_document_named(functions, answers[0]), made[0], answers[0], language)
+        return _check_one(_document_named(functions, answers[0]), calls[0], answers[0], language)
     if not functions:
         raise uncheckable("it has no functions")
-    return _check_one(functions[0], made[0], answers[0], language)
-
-
-def well_formed_calls(calls: object) -> bool:
-    """Whether this is a list of objects with one key whose value is an object; an empty list is."""
-    return isinstance(calls, list) and all(
-        isinstance(call, dict) and len(call) == 1 and isinstance(next(iter(call.values())), dict) for call in calls
-    )
-
-
-def _decoded(calls: object) -> list[Any] | None:
-    """The calls that upstream's runner would judge: of a call with several keys the first; None where it cannot."""
-    if calls == "":
-        return []
-    if not isinstance(calls, list) or not all(isinstance(call, dict) and call for call in calls):
-        return None
-    return [dict([next(iter(call.items()))]) for call in calls]
+    return _check_one(functions[0], calls[0], answers[0], language)
 
 
 def _check_parallel(functions: Functions, calls: list[Any], answers: Answers, language: Language) -> Verdict:
