@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench import Bench
+
 import vendor_verifier
 from vendor_verifier import EvalTestCase, ToolCorrectnessMetric, VerifierError
-from vendor_verifier.cli.main import run_app
 from vendor_verifier.suites import bfcl
 from vendor_verifier.suites.toolbench import MCPToolBenchSuite, ToolBenchSuite, evaluate_text
 
@@ -24,31 +24,6 @@ RUN = ("run", "--config-file-path", "config.yaml", "--test-file-path", "samples.
 def rows(name: str) -> list[dict[str, Any]]:
     """The rows of a JSONL file of this folder."""
     return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
-
-
-def prepare(folder: Path, entries: Sequence[str], keys: Mapping[str, str] | None = None, samples: int = 1) -> None:
-    """Write config.yaml with these vendor entries of model m, .env and samples.jsonl."""
-    lines = "".join(f"    - {{{entry}}}\n" for entry in entries)
-    (folder / "config.yaml").write_text(f"m:\n  vendors:\n{lines}", encoding="utf-8")
-    (folder / ".env").write_text("".join(f"{name}={key}\n" for name, key in (keys or {}).items()), encoding="utf-8")
-    (folder / ".env").chmod(0o600)
-    schema = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
-    tool = {"type": "function", "function": {"name": "look_up", "parameters": schema}}
-    rows = (
-        {"messages": [{"role": "user", "content": f"Please look up record {number}."}], "tools": [tool]}
-        for number in range(samples)
-    )
-    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
-def simulated(*labels: str) -> list[str]:
-    """Entries ``label`` or ``label=persona``; the first is the baseline."""
-    entries = []
-    for number, label in enumerate(labels):
-        name, _, persona = label.partition("=")
-        entry = f'name: simulated, label: {name}, model_id: m, url: "sim://{persona or name}"'
-        entries.append(entry if number else f"{entry}, is_baseline: true")
-    return entries
 
 
 def tool_score(row: dict[str, Any]) -> dict[str, Any]:
@@ -77,10 +52,8 @@ def bfcl_verdict(row: dict[str, Any], calls: list[Any]) -> str | None:
 
 def command(arguments: Sequence[str | Path], folder: Path) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a command typed in ``folder``."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = run_app([str(word) for word in arguments])
-    return code, out.getvalue(), err.getvalue()
+    with contextlib.chdir(folder):
+        return Bench(folder)(*arguments)
 
 
 def figures(run: Path, *names: str) -> dict[str, dict[str, Any]]:

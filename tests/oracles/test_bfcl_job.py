@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters import job, prepare, simulated
+from adapters import job
+from workbench import Bench
 
 ANSWER = [{"name": "book_table", "args": {"people": 2, "time": "7pm"}}]
 ROW = {
@@ -27,16 +26,15 @@ CUSTOM = {"dataset": {"format": "native", "files_url": "rows.jsonl"}}
         ("custom", CUSTOM, {"tool-calling-accuracy": 1.0}),
     ],
 )
-def test_result_page_of_a_job(name: str, task: dict[str, Any], values: dict[str, float], tmp_path: Path) -> None:
+def test_result_page_of_a_job(name: str, task: dict[str, Any], values: dict[str, float], bench: Bench) -> None:
     """The names, the layout and the values of the page; latencies are there where it shows them."""
-    prepare(tmp_path, simulated("official=faithful"))
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
+    bench.configure("official: faithful")
+    bench.write("rows.jsonl", [ROW])
     content = {
         "type": "bfcl", "name": f"my-bfcl-{name}-config-1", "namespace": "my-organization",
         "params": {"limit_samples": 5}, "tasks": {"task1": {"type": "simple", **task}},
     }  # fmt: skip
-    (tmp_path / "job.json").write_text(json.dumps(content), encoding="utf-8")
-    code, page = job(tmp_path / "job.json", tmp_path)
+    code, page = job(bench.write("job.json", content), bench.folder)
     metrics = page["tasks"]["task1"]["metrics"]
     found = {key: metric["scores"][key]["value"] for key, metric in metrics.items()}
     assert code == 0

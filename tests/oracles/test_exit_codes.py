@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
-from adapters import RUN, command, prepare, simulated
+from adapters import RUN, command
 from costs import PATIENCE_S, held_until
 from fault_server import Script, serving, whole
+from workbench import Bench
 
 
 @pytest.mark.parametrize(
@@ -25,17 +25,18 @@ from fault_server import Script, serving, whole
         (["--vendor", "official", "-o", "samples.jsonl/run"], 4),
     ],
 )
-def test_exit_code_of_a_run(words: list[str], code: int, tmp_path: Path) -> None:
+def test_exit_code_of_a_run(words: list[str], code: int, bench: Bench) -> None:
     """Done, a gate missed, usage, a vendor that failed, and a disk that refuses."""
-    prepare(tmp_path, simulated("official=faithful", "down"), samples=12)
-    found, _, err = command([*RUN, "--retries", "0", *words], tmp_path)
+    bench.configure("official: faithful", "down: down")
+    bench.samples(12)
+    found, _, err = command([*RUN, "--retries", "0", *words], bench.folder)
     assert found == code, err
 
 
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
-def test_exit_code_of_an_interrupted_run(number: signal.Signals, code: int, tmp_path: Path) -> None:
+def test_exit_code_of_an_interrupted_run(number: signal.Signals, code: int, bench: Bench) -> None:
     """The signal comes while an answer is awaited; the run can be gone on with."""
     asked, ended = threading.Event(), threading.Event()
 
@@ -44,10 +45,11 @@ def test_exit_code_of_an_interrupted_run(number: signal.Signals, code: int, tmp_
         return Script(held_until(ended.is_set, whole({}, 500)))
 
     with serving(wait) as server:
-        prepare(tmp_path, [f'name: slow, model_id: m, url: "{server.url()}/v1"'], {"slow": "sk-slow"})
+        bench.configure(f"slow: {server.url()}/v1")
+        bench.samples(1)
         program = [sys.executable, "-m", "vendor_verifier", *RUN, "-o", "run"]
         pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(program, cwd=tmp_path, **pipes) as process:  # type: ignore[call-overload]
+        with subprocess.Popen(program, cwd=bench.folder, **pipes) as process:  # type: ignore[call-overload]
             assert asked.wait(PATIENCE_S)
             process.send_signal(number)
             ended.set()
@@ -55,4 +57,4 @@ def test_exit_code_of_an_interrupted_run(number: signal.Signals, code: int, tmp_
                 assert process.wait(PATIENCE_S) == code
             finally:
                 process.kill()
-    assert command(["score", "run"], tmp_path)[0] in (0, 3)
+    assert command(["score", "run"], bench.folder)[0] in (0, 3)

@@ -10,10 +10,11 @@ import unicodedata
 from xml.etree import ElementTree
 
 import pytest
-from adapters import RUN, command, prepare
+from adapters import RUN, command
 from fault_server import DONE, FaultServer, Script, Seen, event, say, serving, stream, whole
 from made_results import HOSTILE
 from page_reading import read_page
+from workbench import Bench
 
 FILES = ("json", "csv", "md", "html", "junit", "openmetrics")
 
@@ -38,9 +39,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("hostile")
     kinds = [f"{kind}/{number}" for kind in ("answer", "error") for number in range(len(HOSTILE))]
     with serving(evil) as server:
-        entries = [f'name: v{n}, model_id: m, url: "{server.url(kind)}/v1"' for n, kind in enumerate(kinds)]
-        keys = {f"v{number}": f"sk-evil-{number}" for number in range(len(kinds))}
-        prepare(folder, entries, keys)
+        Bench(folder).configure(*(f"v{n}: {server.url(kind)}/v1" for n, kind in enumerate(kinds)))
+        Bench(folder).samples(1)
         code, out, err = command([*RUN, "--retries", "0", "-o", "run"], folder)
     assert code in (0, 3), err
     found = {"run": out + err}
@@ -81,5 +81,5 @@ def test_formats_for_machines_stay_readable(reports: dict[str, str]) -> None:
     json.loads(reports["json"])
     ElementTree.fromstring(reports["xml"])
     assert reports["prom"].endswith("# EOF\n")
-    pattern = r'# .*|[a-z_]+(\{([a-z_]+="([^"\\\n]|\\.)*",?)*\})? \S+'
+    pattern = r'# .*|[a-z_][a-z0-9_]*(\{([a-z_]+="([^"\\\n]|\\.)*",?)*\})? \S+'
     assert not [line for line in reports["prom"].splitlines() if not re.fullmatch(pattern, line)]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from adapters import HERE, RUN, answers, command, prepare, rows
+from adapters import HERE, RUN, answers, command, rows
 from fault_server import FaultServer, Script, Seen, say, serving
+from workbench import Bench
 
 CAPTURES = HERE.parent / "wire" / "captures"
 PROTOCOLS = {"responses": "openai_responses", "anthropic": "anthropic", "gemini": "gemini"}
@@ -22,19 +21,20 @@ def play(_: FaultServer, seen: Seen) -> Script:
     return say(b"\r\n".join([status, *kept, *ends]) + b"\r\n\r\n" + body, end="close")
 
 
-def test_fields_of_every_capture(tmp_path: Path) -> None:
+def test_fields_of_every_capture(bench: Bench) -> None:
     """Text, calls, finish, usage, identity and failure of 16 recorded answers of three servers."""
     names = sorted(path.name for path in CAPTURES.iterdir())
     with serving(play) as server:
-        entries = [
-            f'name: capture{number}, label: "{name}", model_id: m, url: "{server.url(name)}/v1", '
-            f"validator: {PROTOCOLS.get(name.split('.')[1 + ('429' in name)], 'openai')}"
-            for number, name in enumerate(names)
-        ]
-        prepare(tmp_path, entries, {f"capture{number}": f"sk-{number}" for number in range(len(names))})
-        code, _, err = command([*RUN, "--retries", "0", "-o", "run"], tmp_path)
+        entries = (
+            {"label": name, "url": f"{server.url(name)}/v1",
+             "validator": PROTOCOLS.get(name.split(".")[1 + ("429" in name)], "openai")}
+            for name in names
+        )  # fmt: skip
+        bench.configure(*entries)
+        bench.samples(1)
+        code, _, err = command([*RUN, "--retries", "0", "-o", "run"], bench.folder)
     assert code == 3, err
-    found = answers(tmp_path / "run")
+    found = answers(bench.folder / "run")
     expected = {row["capture"]: row["fields"] for row in rows("wire_fields.jsonl")}
     assert names == sorted(expected)
     assert found == expected

@@ -57,7 +57,7 @@ class Bench:
             if isinstance(vendor, str):
                 label, persona = vendor.split(": ")
                 vendor = {"label": label, "url": persona if "://" in persona else f"sim://{persona}"}
-            entry |= {**vendor, "validator": "openai", **settings, **({} if place else {"is_baseline": True})}
+            entry |= {"validator": "openai", **vendor, **settings, **({} if place else {"is_baseline": True})}
             lines = [f"{key}: {value if isinstance(value, str) else json.dumps(value)}" for key, value in entry.items()]
             text += "    - " + "\n      ".join(lines) + "\n"
         return self.write("config.yaml", text + extra)
