@@ -1,4 +1,4 @@
-"""The wheel works away from the checkout: a newcomer gets from it to the evidence, and plugins are found next to it."""
+"""The wheel works away from the checkout: a newcomer gets from it to the evidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 import sysconfig
 import tarfile
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -28,54 +27,43 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@dataclass(frozen=True, slots=True)
-class Newcomer:
-    """An empty folder, and an environment with the wheel in it."""
+def test_a_newcomer_gets_from_the_wheel_to_the_evidence(built: Path, tmp_path: Path) -> None:
+    """Plugins, samples and configuration are found inside the wheel; each command leaves what it promises.
 
-    folder: Path
-    programs: Path
+    Dependencies are lent by a path file, so that nothing is downloaded; it does not lead to our own checkout.
+    """
+    programs, folder = tmp_path / "venv" / "bin", tmp_path / "empty"
+    folder.mkdir()
 
-    def types(self, *words: str, code: int = 0, program: str = "agent-vendor-verifier") -> str:
+    def types(*words: str, code: int = 0, program: str = "agent-vendor-verifier") -> str:
         """Standard output of a command that must end with ``code``, without any variable of this machine."""
-        environ = {"PATH": f"{self.programs}:/usr/bin:/bin", "HOME": str(self.folder), "BROWSER": "false"}
-        command = [str(self.programs / program), *words]
-        done = subprocess.run(command, cwd=self.folder, env=environ, capture_output=True, text=True, check=False)
+        environ = {"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(folder), "BROWSER": "false"}
+        command = [str(programs / program), *words]
+        done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
         assert done.returncode == code, f"{words}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-
-@pytest.fixture(scope="module")
-def newcomer(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Newcomer:
-    """Dependencies are lent by a path file, so that nothing is downloaded; it does not lead to our own checkout."""
-    base = tmp_path_factory.mktemp("newcomer")
-    (base / "empty").mkdir()
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", base / "venv"], check=True)
-    made = Newcomer(base / "empty", base / "venv" / "bin")
-    site = made.types("-c", "import sysconfig; print(sysconfig.get_path('purelib'))", program="python").strip()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    site = types("-c", "import sysconfig; print(sysconfig.get_path('purelib'))", program="python").strip()
     Path(site, "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    made.types("-m", "pip", "install", "--no-deps", "--no-index", str(next(built.glob("*.whl"))), program="python")
-    return made
-
-
-def test_a_newcomer_gets_from_the_wheel_to_the_evidence(newcomer: Newcomer) -> None:
-    """Plugins, samples and configuration are found inside the wheel; each command leaves what it promises."""
-    assert newcomer.types("--version").strip() == __version__
+    types("-m", "pip", "install", "--no-deps", "--no-index", str(next(built.glob("*.whl"))), program="python")
+    assert types("--version").strip() == __version__
     for module in ("vendor_verifier", "agent_vendor_verifier"):
-        assert newcomer.types("-m", module, "--version", program="python").strip() == __version__
-    newcomer.types("init")
-    assert {"config.yaml", ".env", ".gitignore"} <= {path.name for path in newcomer.folder.iterdir()}
+        assert types("-m", module, "--version", program="python").strip() == __version__
+    types("init")
+    assert {"config.yaml", ".env", ".gitignore"} <= {path.name for path in folder.iterdir()}
     # The third one breaks some of its calls, here the first.
-    checked = json.loads(newcomer.types("doctor", "--json", code=1))["vendors"]
+    checked = json.loads(types("doctor", "--json", code=1))["vendors"]
     assert [each["verdict"] for each in checked] == ["usable", "usable", "usable_with_reservations"]
-    assert "nothing was sent" in newcomer.types("-n", "3", "--dry-run")
-    assert "quantised" in newcomer.types("-n", "3")
-    (run,) = [path for path in (newcomer.folder / "runs").iterdir() if not path.is_symlink()]
+    assert "nothing was sent" in types("-n", "3", "--dry-run")
+    assert "quantised" in types("-n", "3")
+    (run,) = [path for path in (folder / "runs").iterdir() if not path.is_symlink()]
     assert {"records.jsonl", "report.html", "report.md", "ranking.csv"} <= {path.name for path in run.iterdir()}
-    assert newcomer.types("report", "--open").strip() == f"runs/{run.name}/report.html"
-    written = newcomer.types("report", "runs/latest", "--format", "csv", "--table", "ranking,verdicts").split()
+    assert types("report", "--open").strip() == f"runs/{run.name}/report.html"
+    written = types("report", "runs/latest", "--format", "csv", "--table", "ranking,verdicts").split()
     assert [Path(name).name for name in written] == ["ranking.csv", "verdicts.csv"]
-    assert all((newcomer.folder / name).stat().st_size > 0 for name in written)
-    assert newcomer.types("explain", "runs/latest", "--vendor", "reseller-a").startswith("verdict: ")
+    assert all((folder / name).stat().st_size > 0 for name in written)
+    assert types("explain", "runs/latest", "--vendor", "reseller-a").startswith("verdict: ")
 
 
 def test_the_wheel_puts_its_two_names_into_site_packages(built: Path) -> None:

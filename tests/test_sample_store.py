@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import sys
 from pathlib import Path
 
 import pytest
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.sample_store import open_lines
+from vendor_verifier.sample_store import open_lines, zstd_module
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
-
-PACKINGS = {"gzip": gzip.compress, "zstd": zstd.compress}
+PACKINGS = {"gzip": gzip.compress, "zstd": zstd_module().compress}
 
 
 @pytest.mark.parametrize("packing", PACKINGS)

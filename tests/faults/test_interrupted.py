@@ -98,7 +98,7 @@ def test_compressed_records_killed_at_every_step(bench: Bench, play: Play, whole
 @pytest.mark.slow
 def test_interrupted_at_random_moments(bench: Bench, play: Play, whole: dict[str, Any]) -> None:
     """SIGINT and SIGTERM at seeded moments, the first and the last of a run included: going on completes it."""
-    rng, folders = random.Random(SEED), [bench.folder / f"signal-{number}" for number in range(12)]
+    rng, folders = random.Random(SEED), [bench.folder / f"signal-{number}" for number in range(8)]
     ends = [[int(rng.choice([signal.SIGINT, signal.SIGTERM])), rng.uniform(0.0, 0.3)] for _ in folders]
     jobs = [{"arguments": job(bench, folder), "signal": end} for folder, end in zip(folders, ends, strict=True)]
     codes = play(jobs)
