@@ -49,8 +49,9 @@ def plain(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def json_text(value: Any) -> str:
-    """A value as indented ASCII JSON, whose escapes no terminal obeys."""
-    return json.dumps(json.loads(msgspec.json.encode(value)), indent=2)
+    """A value as indented ASCII JSON, whose escapes no terminal obeys; a number that is not finite is null."""
+    text = json.dumps(msgspec.to_builtins(value))
+    return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2)
 
 
 def markdown(text: str, limit: int = MAX_TEXT) -> str:

@@ -11,18 +11,12 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.records.results import Report
+from vendor_verifier.reports.escape import json_text
 
 
 def render(report: Report) -> str:
     """ASCII JSON with two-space indentation and a final newline."""
-    return json.dumps(document(report), indent=2, allow_nan=False) + "\n"
-
-
-def document(report: Report) -> dict[str, Any]:
-    """The report as dicts, lists, strings, finite numbers and None."""
-    text = json.dumps(msgspec.to_builtins(report))
-    found: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)
-    return found
+    return json_text(report) + "\n"
 
 
 def scores_schema() -> dict[str, Any]:

@@ -22,6 +22,7 @@ from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.formats import finite
 from vendor_verifier.scoring.breakdowns import pace
 from vendor_verifier.scoring.f1 import Decisions, Triggers, decisions, trigger_counts
 from vendor_verifier.scoring.metrics import REQUEST_VALUES
@@ -205,15 +206,15 @@ def _measured(outcome: RunOutcome, size: int, first: _Measured | None) -> _Measu
     lags += [load.lag_p99_ms for load in (manifest.load or {}).values() if not load.held_back]
     load = pace(scored.records, scored.attempts)
     reached: Any = load.iloc[0] if len(load) else {}
-    ttft = scored.records["ttft_ms"].dropna()
+    ttft = scored.records["ttft_ms"]
     row = {
         "level": size,
         "requests": vendor.recorded,
         "success_rate": vendor.success_rate,
-        "ttft_p50_ms": float(ttft.quantile(0.5)) if len(ttft) else None,
-        "ttft_p95_ms": float(ttft.quantile(0.95)) if len(ttft) else None,
+        "ttft_p50_ms": finite(ttft.quantile(0.5)),
+        "ttft_p95_ms": finite(ttft.quantile(0.95)),
         "tps": vendor.tps,
-        **{name: float(reached[name]) if name in reached else None for name in ("in_flight", "requests_per_s")},
+        **{name: finite(reached.get(name)) for name in ("in_flight", "requests_per_s")},
         "f1": triggers.f1,
         "schema_accuracy": vendor.schema_accuracy,
         "lag_p99_ms": max((lag for lag in lags if lag is not None), default=None),

@@ -182,7 +182,7 @@ def history_command(
             say(f"{figure} was not measured in the newest complete run, so there is no trend of it.")
         return EXIT_OK
     shown = shown[shown["run"].isin(shown["run"].unique()[-limit:])]
-    rows_as_json = msgspec.Raw(shown.to_json(orient="records", date_format="iso").encode())
+    rows_as_json = msgspec.json.decode(shown.to_json(orient="records", date_format="iso"))
     print_lines(rows_as_json, [_run_line(str(run), its) for run, its in shown.groupby("run", sort=False)], as_json=json)
     return EXIT_OK
 

@@ -168,12 +168,10 @@ def _vendor(id: str, vendor: VendorResult, tables: ModelTables) -> dict[str, Any
 
 
 def _claim(id: str, title: str, facet: Facet) -> dict[str, Any]:
-    found = facet.status in _EXCEPTIONS
-    numbers = []
+    found, numbers = facet.status in _EXCEPTIONS, []
     if found and facet.p_value is not None:
-        numbers = [f"p {formats.p_value(facet.p_value)}", f"n {facet.n}"]
-        if facet.low is not None or facet.high is not None:
-            numbers.insert(1, f"95 % interval {formats.interval(facet.low, facet.high)}")
+        ends = formats.interval(facet.low, facet.high)
+        numbers = [f"p {formats.p_value(facet.p_value)}", *([f"95 % interval {ends}"] if ends else []), f"n {facet.n}"]
     return {
         "id": id,
         "facet": title,
