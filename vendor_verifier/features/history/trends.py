@@ -79,12 +79,11 @@ def trends(history: pd.DataFrame, figures: Iterable[str] = WATCHED) -> list[Tren
         values = rows.pivot(index="run", columns="label", values=figure).reindex(rows["run"].unique())
         levels = values if is_share(figure) else np.log(values.where(values > 0))
         relative = levels - _common_shift(levels)
-        present = [relative[label].dropna() for label in relative if not np.isnan(relative[label].iloc[-1])]
-        long = [series.to_numpy() for series in present if len(series) >= LEAST_RUNS]
+        forms = pd.concat({"value": values, "plain": levels, "relative": relative}, axis=1).swaplevel(axis=1)
+        series = {label: forms[label].dropna() for label in found}
+        long = [each["relative"].to_numpy() for each in series.values() if len(each) >= LEAST_RUNS]
         correlation = likeness(long, _ALONE if judged == 1 else _AMONG)
-        for label in found:
-            series = pd.DataFrame({"value": values[label], "plain": levels[label], "relative": relative[label]})
-            result.append(_trend((model, label, figure), series.dropna(), judged, correlation))
+        result += [_trend((model, label, figure), each, judged, correlation) for label, each in series.items()]
     return result
 
 
