@@ -22,7 +22,6 @@ Answers = Mapping[Topic, Attempt]
 
 TOOL_NAME = "get_weather"
 _LEAST_MOMENTS = 3  # of a stream
-_NS_PER_MS = 1e6
 _VITAL = ("key", "model", "answers")
 
 
@@ -135,17 +134,14 @@ def _streaming(answers: Answers) -> tuple[Status, str]:
     )
     if attempt is None or attempt.response is None or attempt.timing is None:
         return "unknown", "no complete answer"
-    response, timing = attempt.response, attempt.timing
-    if not response.streamed:
+    if not attempt.response.streamed:
         return "failed", "a stream was requested, one JSON body came"
-    if timing.first_token_ns is None or timing.last_token_ns is None:
+    answer = Answer(attempt)
+    if answer.window_ns is None:
         return "unknown", "the answer holds no token"
-    moments = 1 + sum(gap_ns > 0 for gap_ns in timing.gaps_ns)
-    spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
-    words = (
-        f"{moments} token arrivals over {spread_ms:.0f} ms, the first after {timing.first_token_ns / _NS_PER_MS:.0f} ms"
-    )
-    if buffered(Answer(attempt)):
+    moments, window_ms = 1 + sum(gap_ns > 0 for gap_ns in attempt.timing.gaps_ns), answer.window_ns / 1e6
+    words = f"{moments} token arrivals over {window_ms:.0f} ms, the first after {answer.first_ms:.0f} ms"
+    if buffered(answer):
         return "failed", f"{words}: sent in one burst"
     return ("ok", words) if moments >= _LEAST_MOMENTS else ("unknown", f"{words}: too few to tell")
 
