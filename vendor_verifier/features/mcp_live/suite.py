@@ -88,9 +88,8 @@ class McpLiveSuite(MCPToolBenchSuite):
         failure = attempts[-1].failure
         wrong = [f"{result.name}: {result.outcome}" for result in results if result.outcome != "ok"]
         if failure is not None and failure.kind in NOT_CHARGED:
-            score = Score(
-                self.name, values=dict.fromkeys(self.VALUES), details={"error": failure.message, "blame": "us"}
-            )
+            ours = {"error": failure.message, "blame": "us"}
+            score = structs.replace(score, values=dict.fromkeys(self.VALUES), details=ours)
         evidence = {"steps": len(attempts), "tool_calls": len(results), "tool_errors": wrong}
         return structs.replace(score, details={**score.details, **evidence})
 
