@@ -36,7 +36,7 @@ some-model:
 
 def _forecast(bench: Any, config: str = CONFIG, **changes: Any) -> Forecast:
     file = bench.write("config.yaml", config)
-    options = {"config_file_path": file, "test_file_path": bench.samples(10), "baseline_repeats": 1, **changes}
+    options = {"config_file_path": file, "test_file_path": str(bench.samples(10)), "baseline_repeats": 1, **changes}
     return forecast(prepare(RunOptions(**options), {}, require_keys=False))
 
 
