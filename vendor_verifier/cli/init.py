@@ -40,11 +40,10 @@ def init_command(
     *,
     model: Annotated[tuple[str, ...], option("Model to test (repeatable); --list shows the names.", INPUT)] = (),
     vendor: Annotated[tuple[str, ...], option("Only this vendor (repeatable). [default: all known]", INPUT)] = (),
-    show_known: Annotated[bool, option("List the known vendors and models; write nothing.", INPUT, "--list")] = False,
+    show_known: Annotated[bool, option("List known vendors and models; write nothing.", INPUT, name="--list")] = False,
     vendor_path: Annotated[tuple[Path, ...], option("With --list: folder of plugins (repeatable).", INPUT)] = (),
     from_: Annotated[
-        Path | None,
-        option("Move the literal keys of this config.yaml to .env, or convert a file of mcpbr.", INPUT, "--from"),
+        Path | None, option("Move the literal keys of this config.yaml to .env, or convert a file of mcpbr.", INPUT)
     ] = None,
     env_file: Annotated[Path | None, option("With --from: .env to write. [default: next to the config]", INPUT)] = None,
     dry_run: Annotated[bool, option("With --from: show what would change; write nothing.", INPUT)] = False,

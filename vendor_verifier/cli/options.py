@@ -20,8 +20,8 @@ Slos = Annotated[tuple[str, ...], option('Per-request target, reported as goodpu
 class Display:
     """How a command shows what it does."""
 
-    quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False
-    verbose: Annotated[bool, option("Print every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
+    quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "-q")] = False
+    verbose: Annotated[bool, option("Print every failure on stderr as it happens.", OUTPUT, "-v")] = False
     json: Json = False
 
 

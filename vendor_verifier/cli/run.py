@@ -7,7 +7,6 @@ What sends and scores is imported when they are called: help stays quick.
 
 import shlex
 from collections.abc import Collection
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +23,7 @@ from vendor_verifier.cli.output import (
     warn,
 )
 from vendor_verifier.config.document import read_environment
-from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option, run_options
+from vendor_verifier.config.run_config import INPUT, OUTPUT, OutputDir, RunOptions, option, run_options
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.resources import shipped
 from vendor_verifier.store import NO_HISTORY
@@ -46,15 +45,12 @@ def run_command(
 def demo_command(
     *,
     limit: Annotated[
-        int | None,
-        option("Use only N samples, of all categories.", OUTPUT, "--limit", "-n", check=Number(gte=1)),
+        int | None, option("Use only N samples, of all categories.", OUTPUT, "-n", check=Number(gte=1))
     ] = None,
     suite: Annotated[tuple[str, ...], option("Run this evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
     set: Annotated[tuple[str, ...], option("Option of an evaluation, as suite.key=value (repeatable).", OUTPUT)] = (),
     seed: Annotated[int, option("Seed of the simulated answers.", OUTPUT)] = 0,
-    output_dir: Annotated[
-        Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
-    ] = None,
+    output_dir: OutputDir = None,
     dry_run: Annotated[bool, option("Show what would be sent; send nothing.", OUTPUT)] = False,
     serve: Annotated[bool, option("Serve the simulated vendors on port 8600 instead.", OUTPUT)] = False,
     display: Display = DISPLAY,

@@ -83,7 +83,7 @@ def import_command(
     *results: Annotated[str, Parameter(help="Result files as label=file (.gz too); repeat a label for another run.")],
     baseline: Annotated[tuple[str, ...], option("The baseline's label=file (repeatable, one per run).", INPUT)] = (),
     model: Annotated[str, option("Unified name of the model.", INPUT)],
-    output_dir: Annotated[Path, option("Folder of the run.", OUTPUT, "--output-dir", "-o")],
+    output_dir: Annotated[Path, option("Folder of the run.", OUTPUT, "-o")],
     test_file_path: Annotated[str | None, option("Sample file. [default: the questions in the results]", INPUT)] = None,
     skip_bad_rows: Annotated[bool, option("Leave out unusable rows, with a warning.", INPUT)] = False,
     undecided: Annotated[Undecided, option("Failures in F1: a miss, or left out.", OUTPUT)] = "missed",
@@ -144,12 +144,10 @@ def report_command(
         tuple[str, ...],
         option("Table to write: records, calls, …, or all (repeatable). [default: ranking,verdicts,findings]", OUTPUT),
     ] = (),
-    in_browser: Annotated[bool, option("Open report.html in the browser.", OUTPUT, "--open")] = False,
-    output: Annotated[
+    in_browser: Annotated[bool, option("Open report.html in the browser.", OUTPUT, name="--open")] = False,
+    output_dir: Annotated[
         Path | None,
-        option(
-            "Folder, or file of one table. [default: stdout; tables: export/ in the run]", OUTPUT, "--output-dir", "-o"
-        ),
+        option("Folder, or file of one table. [default: stdout; tables: export/ in the run]", OUTPUT, "-o"),
     ] = None,
     gate: Gates = (),
 ) -> int:
@@ -164,7 +162,7 @@ def report_command(
     if unknown := [word for word in wanted if word not in _FORMATS]:
         words = f"read {', '.join(map(repr, unknown))}; expected some of {', '.join(_FORMATS)}"
         raise ProblemsError([Problem(words, key="--format")])
-    is_file = output is not None and not output.is_dir() and output.suffix.lower().removeprefix(".") in _TABLES
+    is_file = output_dir is not None and not output_dir.is_dir() and output_dir.suffix.lower()[1:] in _TABLES
     kinds = [name for name in _TABLES if name in wanted and (name not in _REPORTS or table)]
     if kinds or table or (is_file and not wanted):
         if len(kinds) < len(wanted):
@@ -174,15 +172,15 @@ def report_command(
 
         data = load_run(folder)
         for kind in kinds or (None,):
-            sys.stdout.writelines(f"{path}\n" for path in export_run(data, kind, table, output))
+            sys.stdout.writelines(f"{path}\n" for path in export_run(data, kind, table, output_dir))
         return EXIT_OK
     scored = score_folder(RunFolder(folder), gates=gate)
     files = [FORMATS[name] for name in wanted if name in FORMATS]
-    if output is not None:
-        _write(scored, files, output)
+    if output_dir is not None:
+        _write(scored, files, output_dir)
     if not files or "terminal" in wanted:
         print_report(scored, run=folder, as_json=False)
-    if output is None:
+    if output_dir is None:
         sys.stdout.writelines(rendered(scored, files).values())
     # The gates of the run itself were judged when it was scored.
     return gates_exit_code(scored.report) if gate else EXIT_OK

@@ -31,9 +31,12 @@ OUTPUT = Group("Output", sort_key=5)
 EVALUATIONS = Group("Evaluations", sort_key=6)
 
 
-def option(help_text: str, group: Group, *names: str, check: Number | None = None) -> Parameter:
-    """An option of a command. No switch has a ``--no-`` twin, and a repeatable option takes one value at a time."""
-    return Parameter(name=names or None, group=group, help=help_text, validator=check)
+def option(
+    help_text: str, group: Group, *aliases: str, name: str | None = None, check: Number | None = None
+) -> Parameter:
+    """An option of a command, named like its parameter. No switch has a ``--no-`` twin, and a repeatable option takes
+    one value at a time."""
+    return Parameter(name=name, alias=aliases, group=group, help=help_text, validator=check)
 
 
 def in_file(help_text: str) -> Parameter:
@@ -53,9 +56,10 @@ def one_or_many(value: Any) -> Any:
 
 _OneOrMany = BeforeValidator(one_or_many, json_schema_input_type=str | tuple[str, ...])
 Words = Annotated[tuple[str, ...], _OneOrMany]
-ConfigFile = Annotated[Path, option("Configuration file with models and vendors.", INPUT, "--config-file-path", "-c")]
+ConfigFile = Annotated[Path, option("Configuration file with models and vendors.", INPUT, "-c")]
 CONFIG = Path("config.yaml")
 Urls = Annotated[Words, option("NAME=URL of a vendor, in place of that file (repeatable); needs --model.", INPUT)]
+OutputDir = Annotated[Path | None, option("Output folder. [default: runs/<time>]", OUTPUT, "-o")]
 EnvFile = Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)]
 History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]
 GIVEN_TWICE = "is given twice; keep one, with commas between several values"
@@ -100,18 +104,14 @@ class RunConfig(BaseModel):
     baseline: Annotated[
         str | None, option("Vendor or label to compare the others with. [default: as configured]", INPUT)
     ] = None
-    suite: Annotated[
-        Words, option("Evaluation to run (repeatable). [default: trigger]", INPUT, "--suite", "--benchmark")
-    ] = ()
+    suite: Annotated[Words, option("Evaluation to run (repeatable). [default: trigger]", INPUT, "--benchmark")] = ()
     set: Annotated[
         Words, option("Option of an evaluation, suite.key=value, or of the run, run.key=value (repeatable).", INPUT)
     ] = ()
     job: Annotated[str | None, option("BFCL job file (JSON) to run.", INPUT)] = None
     limit: Annotated[
         Count | None,
-        option(
-            "Use only N samples, drawn evenly from all categories.", INPUT, "--limit", "-n", "--sample-size", "--sample"
-        ),
+        option("Use only N samples, drawn evenly from all categories.", INPUT, "-n", "--sample-size", "--sample"),
     ] = None
     head: Annotated[bool, in_file("With `limit`: take the first N.")] = False
     repeat: Annotated[Count, option("Ask every sample N times.", INPUT)] = 1
@@ -165,8 +165,7 @@ class RunConfig(BaseModel):
         ),
     ] = None
     use_raw_completions: Annotated[
-        bool,
-        option("Use /completions, not /chat/completions.", MODEL, "--use-raw-completions", "--use_raw_completions"),
+        bool, option("Use /completions, not /chat/completions.", MODEL, "--use_raw_completions")
     ] = False
     tokenizer_model: Annotated[
         str | None, option("Folder or Hugging Face name of the chat template for raw completions.", MODEL)
@@ -235,8 +234,7 @@ class RunConfig(BaseModel):
             stated = RunConfig(**given)
         except ValidationError as error:
             raise ProblemsError(problems_in(error, "--set run.")) from None
-        rest = tuple(word for word in self.set if word not in words)
-        return self.model_copy(update={**{name: getattr(stated, name) for name in given}, "set": rest})
+        return self.model_copy(update={"set": tuple(word for word in self.set if word not in words)}).over(stated)
 
     def stated(self) -> dict[str, Any]:
         """The settings that were given, for the manifest."""
@@ -275,9 +273,7 @@ class RunOptions(RunConfig):
     incremental: Annotated[
         bool, option("Resume the run in -o, or the latest: only what is missing or failed.", INPUT)
     ] = False
-    output_dir: Annotated[
-        Path | None, option("Output folder. [default: runs/<time>]", OUTPUT, "--output-dir", "-o")
-    ] = None
+    output_dir: OutputDir = None
 
 
 def run_options(**settings: Any) -> RunOptions:

@@ -69,12 +69,10 @@ def unmatched(
 
     ``option`` is ``ids``, ``difficulty``, ``category`` or ``tags``; ``sets`` are samples and whether by call type.
     """
-    left = list(dict.fromkeys(words))
-    for samples, by_call_type in sets:
-        for sample in samples:
-            left = [word for word in left if not _fits(sample, option, word, by_call_type)]
+    every = [(sample, by_call_type) for samples, by_call_type in sets for sample in samples]
+    left = [word for word in dict.fromkeys(words) if not any(_fits(one, option, word, by) for one, by in every)]
     found: set[str] = set()
-    for sample in (sample for samples, _ in sets for sample in samples if left):
+    for sample, _ in every if left else ():
         if option == "ids":
             found.add(_tag(sample, "id") or sample.id)
         elif option == "difficulty":

@@ -83,8 +83,7 @@ def _has_definitions(value: object) -> bool:
 
 
 def _without_placeholder(call: NormalCall) -> NormalCall:
-    output = None if isinstance(call, str) else call.get("output")
-    if isinstance(call, str) or not isinstance(output, dict):
+    if isinstance(call, str) or not isinstance(output := call.get("output"), dict):
         return call
     is_empty = not output.get("result") and output.keys() <= {"status_code", "result"}
     return {key: value for key, value in call.items() if key != "output"} if is_empty else call

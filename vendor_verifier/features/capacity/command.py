@@ -29,13 +29,13 @@ def capacity_command(
     *,
     test_file_path: Annotated[str | None, option("Sample file, hf://… or URL. [default: shipped]", INPUT)] = None,
     chosen: Chosen = CHOSEN,
-    limit: Annotated[int, option("Number of samples.", INPUT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
+    limit: Annotated[int, option("Number of samples.", INPUT, "-n", check=_AT_LEAST_1)] = 50,
     sweep: Annotated[str, option("Requests in flight to test, separated by commas.", PACE)] = "1,2,4,8",
     max_cost: Annotated[float | None, option("Maximum spend in US dollars.", PACE, check=_POSITIVE)] = None,
     slo: Annotated[tuple[str, ...], option('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', OUTPUT)] = (),
     at_least: Annotated[int | None, option("Exit 1 if a vendor holds less.", OUTPUT, check=_AT_LEAST_1)] = None,
-    output_dir: Annotated[Path | None, option("Folder. [default: under runs/]", OUTPUT, "--output-dir", "-o")] = None,
-    quiet: Annotated[bool, option("Print no progress.", OUTPUT, "--quiet", "-q")] = False,
+    output_dir: Annotated[Path | None, option("Folder. [default: under runs/]", OUTPUT, "-o")] = None,
+    quiet: Annotated[bool, option("Print no progress.", OUTPUT, "-q")] = False,
     json: Annotated[bool, option("Print capacity.json instead of the table.", OUTPUT)] = False,
 ) -> int:
     """Find the highest load that each vendor sustains without losing speed or tool-call quality.

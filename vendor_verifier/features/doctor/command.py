@@ -36,7 +36,7 @@ def doctor_command(
     chosen: Chosen = CHOSEN,
     vendor_path: Annotated[tuple[Path, ...], option("Folder with vendor plugins (repeatable).", INPUT)] = (),
     tokenizer_model: Annotated[str | None, option("Folder or hub name of the chat template.", INPUT)] = None,
-    verbose: Annotated[bool, option("Print every check with its reason.", OUTPUT, "--verbose", "-v")] = False,
+    verbose: Annotated[bool, option("Print every check with its reason.", OUTPUT, "-v")] = False,
     json: Annotated[bool, option("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Check each vendor: key, model, answers, tools, streaming, usage, served model.

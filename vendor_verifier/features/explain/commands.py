@@ -26,9 +26,7 @@ def explain_command(
     facet: Annotated[FacetName | None, option("Explain this facet. [default: all that do not match]", INPUT)] = None,
     sample: Annotated[str | None, option("Show this sample: our id, the row's own id, or line:N.", INPUT)] = None,
     model: Annotated[str | None, option("Show this model only.", INPUT)] = None,
-    limit: Annotated[
-        int, option("Rows in each table, at most.", OUTPUT, "--limit", "-n", check=Number(gte=1, lte=10_000))
-    ] = 10,
+    limit: Annotated[int, option("Rows in each table, at most.", OUTPUT, "-n", check=Number(gte=1, lte=10_000))] = 10,
     full: Annotated[bool, option("Do not cut long texts.", OUTPUT)] = False,
     json: Annotated[bool, option("Print JSON.", OUTPUT)] = False,
 ) -> int:
@@ -89,7 +87,7 @@ def view_command(
     /,
     *,
     port: Annotated[int, option("Port on loopback; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))] = 0,
-    print_only: Annotated[bool, option("Print the address, open no browser.", OUTPUT, "--print")] = False,
+    print_only: Annotated[bool, option("Print the address, open no browser.", OUTPUT, name="--print")] = False,
 ) -> int:
     """Look through all samples and answers of a run in the browser: filter, search, compare.
 

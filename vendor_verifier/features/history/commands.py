@@ -151,7 +151,7 @@ def history_command(
     metric: Annotated[
         tuple[str, ...], option("Plot this figure over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", INPUT)
     ] = (),
-    limit: Annotated[int, option("List the newest N runs.", INPUT, "--limit", "-n", check=Number(gte=1))] = 20,
+    limit: Annotated[int, option("List the newest N runs.", INPUT, "-n", check=Number(gte=1))] = 20,
     history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
     json: Annotated[bool, option("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
