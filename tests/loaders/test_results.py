@@ -42,7 +42,7 @@ def lines(*rows: dict[str, Any]) -> list[bytes]:
 
 
 def run(baseline: str | None = None, samples: LoadedSamples | None = None, **files: list[dict[str, Any]]) -> Imported:
-    given = {label: [lines(*rows)] for label, rows in files.items()}
+    given = {label: [(Path(label), lines(*rows))] for label, rows in files.items()}
     return import_results(given, model="k", baseline=baseline, run="r", samples=samples)
 
 
@@ -209,9 +209,9 @@ def test_success_that_holds_no_answer_is_a_failure() -> None:
     ],
 )
 def test_unusable_rows_are_named_or_skipped_by_wish(fields: dict[str, Any], said: str) -> None:
-    given = lines(row(1), fields)
+    given = Path("a.jsonl.gz"), lines(row(1), fields)
     with pytest.raises(DataError, match=said) as caught:
-        import_results({"a": [given]}, model="k", baseline=None, run="r", paths={"a": [Path("a.jsonl.gz")]})
+        import_results({"a": [given]}, model="k", baseline=None, run="r")
     assert str(caught.value).startswith("a.jsonl.gz:2: ")
     imported = import_results({"a": [given]}, model="k", baseline=None, run="r", skip_bad=True)
     assert len(imported.records) == 1
@@ -236,7 +236,9 @@ results = st.fixed_dictionaries(
 def test_any_bytes_give_a_run_or_a_data_error(content: list[bytes]) -> None:
     for skip_bad in (False, True):
         try:
-            imported = import_results({"a": [content]}, model="k", baseline="a", run="r", skip_bad=skip_bad)
+            imported = import_results(
+                {"a": [(Path("a"), content)]}, model="k", baseline="a", run="r", skip_bad=skip_bad
+            )
         except DataError:
             continue
         assert len({record.key for record in imported.records}) == len(imported.records) > 0

@@ -10,8 +10,6 @@ from collections.abc import Collection
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts.validators import Number
-
 from vendor_verifier.cli.options import DISPLAY, Display, Settings
 from vendor_verifier.cli.output import (
     EXIT_INCOMPLETE,
@@ -44,9 +42,7 @@ def run_command(
 
 def demo_command(
     *,
-    limit: Annotated[
-        int | None, option("Use only N samples, of all categories.", OUTPUT, "-n", check=Number(gte=1))
-    ] = None,
+    limit: Annotated[int | None, option("Use only N samples, of all categories.", OUTPUT, "-n")] = None,
     suite: Annotated[tuple[str, ...], option("Run this evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
     set: Annotated[tuple[str, ...], option("Option of an evaluation, as suite.key=value (repeatable).", OUTPUT)] = (),
     seed: Annotated[int, option("Seed of the simulated answers.", OUTPUT)] = 0,

@@ -365,18 +365,20 @@ def with_baselines(
                 words = f"{shown(stated)} fits {labels} of {model}; name one of these labels"
                 raise ConfigError([Problem(words, key="--baseline")])
         elif model not in marked:
-            maker = _default_baseline(model, own)
-            found, missing = [maker] if maker else [], "no baseline: name one with --baseline, or mark it in the file"
+            found, missing = (
+                _default_baseline(model, own),
+                "no baseline: name one with --baseline, or mark it in the file",
+            )
         chosen += found
         if not found:
             document.warn((model,), f"{missing}; {NO_F1}")
     return tuple(structs.replace(entry, is_baseline=entry in chosen) for entry in entries)
 
 
-def _default_baseline(model: str, entries: Sequence[Entry]) -> Entry | None:
-    """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
+def _default_baseline(model: str, entries: Sequence[Entry]) -> list[Entry]:
+    """The entry, if any, that is the model's own maker: its vendor first, then the maker pinned behind a router."""
     makers, slugs = makers_of(model)
     direct = {entry.vendor.casefold(): entry for entry in reversed(entries) if entry.provider is None}
     pinned = {entry.provider.casefold().split("/")[0]: entry for entry in reversed(entries) if entry.provider}
     found = [*map(direct.get, makers), *map(pinned.get, slugs)]
-    return next((entry for entry in found if entry is not None), None)
+    return [entry for entry in found if entry is not None][:1]

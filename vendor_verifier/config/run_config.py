@@ -190,14 +190,10 @@ class RunConfig(BaseModel):
     ] = "fixed"
 
     filter_difficulty: Annotated[Words, option("Use only samples of this difficulty (repeatable).", EVALUATIONS)] = ()
-    filter_category: Annotated[
-        Words, option("Use only categories that contain this text (repeatable).", EVALUATIONS)
-    ] = ()
+    filter_category: Annotated[Words, option("Use only categories with this text (repeatable).", EVALUATIONS)] = ()
     filter_tags: Annotated[Words, option("Use only samples with all of these tags (repeatable).", EVALUATIONS)] = ()
     sample_ids: Annotated[str | None, option("Use only these sample ids, separated by commas.", EVALUATIONS)] = None
-    answer_format: Annotated[
-        AnswerFormat | None, option("Ask for native tool calls or for JSON text.", EVALUATIONS)
-    ] = None
+    answer_format: Annotated[AnswerFormat | None, option("Ask for native tool calls or JSON text.", EVALUATIONS)] = None
     compare_parameters: Annotated[bool, option("tool_correctness: compare the arguments, too.", EVALUATIONS)] = False
     bfcl_data: Annotated[
         str | None, option("bfcl: folder of the rows, 'installed' or hf://… [default: shipped]", EVALUATIONS)

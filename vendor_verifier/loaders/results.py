@@ -198,7 +198,7 @@ class _File(msgspec.Struct):
     label: str
     repetition: int
     path: Path
-    rows: list[ResultRow] = []
+    rows: list[ResultRow]
     answers: list[tuple[str, ResultRow]] = []
 
 
@@ -212,13 +212,12 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 def import_results(
-    files: Mapping[str, Sequence[Iterable[bytes]]],
+    files: Mapping[str, Sequence[tuple[Path, Iterable[bytes]]]],
     *,
     model: str,
     baseline: str | None,
     run: str,
     samples: LoadedSamples | None = None,
-    paths: Mapping[str, Sequence[Path]] | None = None,
     skip_bad: bool = False,
 ) -> Imported:
     """Join result files into one run.
@@ -226,8 +225,8 @@ def import_results(
     Rows join by content, and equal questions by their order; of two rows of one file for the same sample the success
     counts, else the first. Planned is what ``samples`` hold, or the union of what the files asked.
 
-    ``files`` are by label the physical lines of its result files; the n-th file is repetition n. ``paths`` say what
-    messages call them, by default the label. ``skip_bad`` turns unusable rows into warnings.
+    ``files`` are by label the paths, for messages, and physical lines of its result files; the n-th is repetition n.
+    ``skip_bad`` turns unusable rows into warnings.
 
     Raises:
         DataError: unusable rows (all of them, over all files), an unknown baseline, a file without rows, or one that
@@ -235,7 +234,7 @@ def import_results(
     """
     if baseline is not None and baseline not in files:
         raise DataError([Problem(f"the baseline {baseline!r} is not one of the files: {', '.join(files)}")])
-    read, problems = _read_files(files, paths)
+    read, problems = _read_files(files)
     if problems and not skip_bad:
         raise data_error(list(dict.fromkeys(problems)))
     if empty := [Problem("no usable row of results in this file", file.path) for file in read if not file.rows]:
@@ -264,16 +263,13 @@ def import_results(
     return Imported(tuple(planned.values()), tuple(records), tuple(entries), tuple(warnings))
 
 
-def _read_files(
-    files: Mapping[str, Sequence[Iterable[bytes]]], paths: Mapping[str, Sequence[Path]] | None
-) -> tuple[list[_File], list[Problem]]:
+def _read_files(files: Mapping[str, Sequence[tuple[Path, Iterable[bytes]]]]) -> tuple[list[_File], list[Problem]]:
     read: list[_File] = []
     problems: list[Problem] = []
-    for label, number, lines in ((label, at, each) for label, every in files.items() for at, each in enumerate(every)):
-        file = _File(label, number, paths[label][number] if paths else Path(label))
-        read.append(file)
-        rows = usable(read_rows(lines, file.path), lambda row: read_result(row.fields, row.line), file.path, problems)
-        file.rows += [result for _, result in rows]
+    for label, every in files.items():
+        for number, (path, lines) in enumerate(every):
+            rows = usable(read_rows(lines, path), lambda row: read_result(row.fields, row.line), path, problems)
+            read.append(_File(label, number, path, [result for _, result in rows]))
     return read, problems
 
 

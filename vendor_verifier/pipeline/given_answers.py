@@ -68,12 +68,11 @@ def import_run(
     asked = place_of(test_file) if test_file else None
     samples = load_dataset(asked.path) if asked else None
     imported = import_results(
-        {label: [open_lines(path) for path in paths] for label, paths in files.items()},
+        {label: [(path, open_lines(path)) for path in paths] for label, paths in files.items()},
         model=model,
         baseline=baseline,
         run=run,
         samples=samples,
-        paths=files,
         skip_bad=skip_bad,
     )
     with locked(folder):
