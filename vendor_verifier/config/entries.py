@@ -165,6 +165,8 @@ class EntryReader:
         body = merge({"provider": pinned} if entry.provider else {}, settings.get("extra_body", {}))
         # A setting from the command line must not be undone by the same setting in the config's extra_body.
         body = {name: value for name, value in body.items() if name not in self.overrides}
+        body = merge(body, self.overrides.get("extra_body", {}))
+        stated = {**settings, **self.overrides}
         templates = _headers(("defaults",), self.defaults) | _headers(path, entry)
         asks_key = not address.url.startswith("sim:")
         needs_key = asks_key and (entry.key_variable is not None or not address.local)
@@ -176,24 +178,14 @@ class EntryReader:
             model=model,
             label=entry.shown_as,
             vendor=entry.name,
-            endpoint=Endpoint(
-                address.url,
-                model_id,
-                key=key,
-                headers=self._values_of(templates),
-                body=merge(body, self.overrides.get("extra_body", {})),
-            ),
+            endpoint=Endpoint(address.url, model_id, key=key, headers=self._values_of(templates), body=body),
             wire=settings.get("validator") or plugin.wire.name,
             # Equal for equal accounts, and the key cannot be read from it.
             account=hashlib.sha256(account.encode()).hexdigest()[:12],
             is_baseline=bool(entry.is_baseline),
             provider=entry.provider,
             key_name=key_name if key is not None or needs_key else None,
-            parameters={
-                name: each
-                for name in ("temperature", "max_tokens")
-                if (each := self.overrides.get(name, settings.get(name))) is not None
-            },
+            parameters={name: stated[name] for name in ("temperature", "max_tokens") if name in stated},
             concurrency=settings.get("concurrency"),
             price=self._price(path, settings.get("price")),
             requests_per_minute=settings.get("rpm"),
