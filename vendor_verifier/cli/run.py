@@ -11,15 +11,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
 from vendor_verifier.cli.options import DISPLAY, Display, Settings
-from vendor_verifier.cli.output import (
-    EXIT_INCOMPLETE,
-    EXIT_OK,
-    SIGNAL_BASE,
-    gates_exit_code,
-    print_lines,
-    say,
-    warn,
-)
+from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, SIGNAL_BASE, gates_exit_code, print_lines, say, warn
 from vendor_verifier.config.document import read_environment
 from vendor_verifier.config.run_config import INPUT, OUTPUT, OutputDir, RunOptions, option, run_options
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain

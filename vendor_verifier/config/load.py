@@ -10,15 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vendor_verifier.config.document import (
-    Document,
-    Variables,
-    key_text,
-    nearest,
-    read_text,
-    read_variables,
-    read_yaml,
-)
+from vendor_verifier.config.document import Document, Variables, key_text, nearest, read_text, read_variables, read_yaml
 from vendor_verifier.config.entries import (
     MODEL_IDS,
     EntryReader,

@@ -20,14 +20,7 @@ from typing import Any
 
 from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of, shortened, unpacked
 from vendor_verifier.loaders.building import Tool, declared, declared_tools
-from vendor_verifier.loaders.tool_rows import (
-    FINISH,
-    NormalCall,
-    normal_calls,
-    question_of,
-    read_query,
-    row_tags,
-)
+from vendor_verifier.loaders.tool_rows import FINISH, NormalCall, normal_calls, question_of, read_query, row_tags
 from vendor_verifier.wire.payload import as_dict, as_list
 
 _LABEL = "function_call_label"
