@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from vendor_verifier.config.document import listed, nearest
 from vendor_verifier.config.run_config import RunOptions, one_or_many
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions
 from vendor_verifier.errors import DataError, Problem, ProblemsError
-from vendor_verifier.loaders import loader_named, read_dataset_file
+from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
 from vendor_verifier.loaders.selection import classes_of, select, unmatched
 from vendor_verifier.pipeline.places import place_of
@@ -28,16 +27,13 @@ from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.schema import checker_of
 
 
-def load_dataset(path: str | PathLike[str], *, format: str | None = None, skip_bad: bool = False) -> LoadedSamples:
-    """Read a data set at a path or address, plain or packed, JSON lines or one JSON array.
+def load_dataset(path: Path, *, format: str | None = None, skip_bad: bool = False) -> LoadedSamples:
+    """Read a data set, plain or packed, JSON lines or one JSON array.
 
     Raises:
         UsageError: there is no such format.
         DataError: missing, unreadable, or not usable as a data set.
     """
-    if format is not None:
-        loader_named(format)
-    path = place_of(path).path
     # An array may be a single line; the reader of JSON lines has its own, smaller limit.
     lines = open_lines(path, max_line=MAX_ARRAY_BYTES)
     return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad)
@@ -54,8 +50,8 @@ class Dataset(msgspec.Struct, frozen=True):
     name: str
     sha256: str
     samples: Sequence[Sample]
-    skipped: tuple[str, ...]
-    defects: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
+    defects: tuple[str, ...] = ()
     not_run: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
     job: Mapping[str, Any] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -106,7 +102,7 @@ def built_in_dataset(own: SuiteOptions, samples: tuple[Sample, ...]) -> Dataset:
     """The data set of samples that are built in and have no file."""
     contents = [[sample.id, list(sample.turn.messages), dict(sample.turn.parameters)] for sample in samples]
     digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
-    return Dataset(f"{own.kind.name} (built in)", digest, samples, (), ())
+    return Dataset(f"{own.kind.name} (built in)", digest, samples)
 
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:

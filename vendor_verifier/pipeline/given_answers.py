@@ -92,7 +92,6 @@ def import_run(
             sha256=file_digest(asked.path) if asked else "",
             source=asked.address if asked else None,
             samples=imported.samples,
-            skipped=(),
             defects=tuple(sample_defects(imported.samples)),
         )
         folder.write_manifest(imported_manifest(run, imported, dataset, sources, judged))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import platform
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -238,14 +237,12 @@ def stored_manifest(folder: RunFolder) -> Manifest:
         raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")
     if not manifest.is_by_doing or all(entry.begun is not None for entry in manifest.entries):
         return manifest
-    started = Counter[tuple[str, str]]()
-    repeats: dict[tuple[str, str], int] = {}
+    asked: dict[tuple[str, str], list[int]] = {entry.key: [] for entry in manifest.entries}
     for record in folder.read_records(lambda _line, _reason: None):
-        key = (record.model, record.label)
-        started[key] += 1
-        repeats[key] = max(record.repetition + 1, repeats.get(key, 1))
+        asked.get((record.model, record.label), []).append(record.repetition)
     entries = [
-        structs.replace(each, begun=started[each.key], repeat=repeats.get(each.key, 1)) for each in manifest.entries
+        structs.replace(each, begun=len(asked[each.key]), repeat=max(asked[each.key], default=0) + 1)
+        for each in manifest.entries
     ]
     return structs.replace(manifest, entries=entries)
 
@@ -263,13 +260,10 @@ def with_ending(manifest: Manifest, end: RunEnd, plan: Plan, executor: Executor)
             stopped[info.name] = words(reason)
         if entry.account in end.eased:
             lowered[info.name] = end.eased[entry.account]
-    entries = list(manifest.entries)
+    entries = manifest.entries
     if plan.load.is_timed:
-        done = [loads.get(info.key, LoadReport()) for info in entries]
-        entries = [
-            structs.replace(info, repeat=max(1, load.repetitions), begun=load.begun)
-            for info, load in zip(entries, done, strict=True)
-        ]
+        done = ((info, loads.get(info.key, LoadReport())) for info in entries)
+        entries = [structs.replace(info, repeat=max(1, load.repetitions), begun=load.begun) for info, load in done]
     is_whole = end.signal_number is None and end.limit is None
     # Where nobody set a cap, it is what this system can open, and no load that was asked for.
     own = places(plan.load, None, plan.entries)

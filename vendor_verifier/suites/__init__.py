@@ -150,13 +150,7 @@ SUITES: tuple[SuiteKind, ...] = (
         judges_by=("threshold", "exact_match", "check_ordering", "compare_parameters"),
     ),
     SuiteKind("bfcl", "suites.bfcl.suite:BfclSuite", None, "correct", hooks="pipeline.bfcl.hooks:BfclHooks"),
-    SuiteKind(
-        "contract",
-        "suites.contract:ContractSuite",
-        "suites.contract:contract_samples",
-        "kept",
-        diagnostic=True,
-    ),
+    SuiteKind("contract", "suites.contract:ContractSuite", "suites.contract:contract_samples", "kept", diagnostic=True),
     SuiteKind(
         "probes",
         "suites.probes:ProbesSuite",

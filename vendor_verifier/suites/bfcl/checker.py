@@ -15,14 +15,7 @@ from typing import Any, Literal
 
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.suites.bfcl.categories import Language, is_relevance, language_of
-from vendor_verifier.suites.bfcl.check_value import (
-    VALID,
-    Verdict,
-    check_value,
-    expected_type,
-    invalid,
-    uncheckable,
-)
+from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, check_value, expected_type, invalid, uncheckable
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
 from vendor_verifier.suites.calls import same_value

@@ -13,7 +13,6 @@ import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from vendor_verifier.records.record import Attempt
@@ -60,7 +59,7 @@ def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Con
         tools += expected["withheld"].get(str(index), ())
         messages += [{"role": "user", "content": MORE_FUNCTIONS}] if str(index) in expected["withheld"] else asked
         done.turns.append([])
-        for step in count(1):
+        for _ in range(STEP_LIMIT + 1):
             attempt = yield Turn(tuple(messages), tuple(tools), sample.turn.parameters)
             reply = read_reply(attempt)
             done.replies.append(reply)
@@ -78,8 +77,8 @@ def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Con
             ids = [call.id or f"call_{len(done.replies)}_{place}" for place, call in enumerate(sent)]
             made = [(id, call.name, call.named) for id, call in zip(ids, calls, strict=True)]
             messages += reply_with_calls(attempt.response.text, made, execute(instances, calls))
-            if step > STEP_LIMIT:
-                return done
+        else:
+            return done
     return done
 
 
