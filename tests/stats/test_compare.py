@@ -197,7 +197,7 @@ def test_powers_agree_with_simulated_tests() -> None:
 
 def test_the_smallest_difference_is_that_found_in_eight_of_ten() -> None:
     assert compare.smallest(lambda points: points) == 0.8
-    assert compare.smallest(lambda points: 0.0) is None
+    assert compare.smallest(lambda points: 0.0) == np.inf
     assert compare.slower_power(0.1, 12, 1.25, 0.01, 1.3) < 0.1 < 0.9 < compare.slower_power(0.1, 12, 1.25, 0.01, 2)
     assert compare.slower_power(0.0, 12, 1.25, 0.01, 1.3) == 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -125,6 +125,10 @@ class ModelRun:
         """The rows of each vendor's answers."""
         return {label: rows[rows["ok"]] for label, rows in self.rows.items()}
 
+    def both(self, label: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The rows of a vendor's answers and of the baseline's; of these none without a baseline."""
+        return self.answered[label], self.answered.get(self.baseline or "", self.reference)
+
     @cached_property
     def asked_twice(self) -> bool:
         """Whether the baseline was asked its samples more than once."""
@@ -207,10 +211,30 @@ class ModelRun:
                 found[question] = similarity(both[0].shown, both[1].shown)
         return found
 
-    @cached_property
-    def hindrances(self) -> Mapping[str, str | None]:
-        """Why nothing can be compared with the baseline at each vendor, for a cause other than its own failures."""
-        return {label: _hindrance(self, label) for label in self.labels}
+    def hindrance(self, label: str) -> str | None:
+        """Why nothing can be compared with the baseline, for a cause other than the vendor's own failures."""
+        if self.baseline is None:
+            return "no baseline to compare with: set --baseline"
+        for name, whose in ((label, ""), (self.baseline, "baseline's ")):
+            planned, rows = self.planned.get(name, 0), self.rows[name]
+            lost = Counter(rows["charge"].dropna().astype(object))
+            lost["missing"] = max(0, planned - len(rows))
+            if self.gave_up(name):
+                del lost["unasked"]
+            del lost["vendor"]
+            for cause in ("account", "rate_limit"):
+                # What came after a refused key, or a used-up quota, was not sent because of it.
+                lost[cause] += lost.pop("unasked", 0) if lost[cause] else 0
+            if lost.total() > (1 - LEAST_COMPARABLE) * planned:
+                cause = max(lost, key=lambda each: lost[each])
+                if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"} and cause == "account":
+                    cause = "no_credit"
+                advice = _REMEDIES["imported" if self.is_imported else cause].format(key=self.keys.get(name, "it"))
+                return f"{lost.total()} of {planned} {whose}answers are missing; {advice}"
+        answered = int(self.reference["ok"].sum())
+        if answered < LEAST_COMPARABLE * len(self.reference):
+            return f"the baseline answered {answered} of {len(self.reference)} requests"
+        return None
 
     def gave_up(self, label: str) -> bool:
         """Whether the run stopped asking a vendor because every request failed by its own fault."""
@@ -219,11 +243,10 @@ class ModelRun:
 
     def thin(self, label: str) -> str | None:
         """Why a vendor's answers cannot be compared with the baseline's: a hindrance, or its own failures."""
-        answered, planned = int(self.rows[label]["ok"].sum()), self.planned.get(label, 0)
-        if self.hindrances[label] or answered >= LEAST_COMPARABLE * planned:
-            return self.hindrances[label]
-        kinds, _ = main_failure(self.rows[label])
-        return f"it answered {answered} of {planned} requests" + (f" ({kinds})" if kinds else "")
+        why, answered, planned = self.hindrance(label), len(self.answered[label]), self.planned.get(label, 0)
+        if why is None and answered < LEAST_COMPARABLE * planned:
+            why = f"it answered {answered} of {planned} requests{main_failure(self.rows[label])[0]}"
+        return why
 
     def asked_otherwise(self, label: str) -> str | None:
         """Why too few of a vendor's answers can be compared: our wire put the questions in other words."""
@@ -306,13 +329,18 @@ def compared(
 
 
 def hit_more_often(
-    facet: FacetName, name: str, text: str, rows: pd.DataFrame, hit: Any, base_hit: Any, line: float = np.inf
-) -> Test:
-    """A test whether something happens more often at the vendor than at the baseline (Fisher); ``hit`` is by row."""
-    hits, base_hits = int(hit.sum()), int(base_hit.sum())
-    text = f"{hits} of {len(hit)} {text} (baseline {base_hits} of {len(base_hit)})."
-    found = more_often(hits, len(hit), base_hits, len(base_hit))
-    return compared(facet, name, text, found, line=line, counts=hits + base_hits > 0, samples=shown(rows[hit]))
+    facet: FacetName, name: str, text: str, rows: pd.DataFrame, hit: Sequence[Any], line: float = np.inf, least: int = 1
+) -> Iterator[Test]:
+    """A test whether something happens more often at the vendor than at the baseline (Fisher), of ``least`` rows each.
+
+    ``hit`` is by row of both: the vendor's ``rows``, and the baseline's.
+    """
+    n, base_n = map(len, hit)
+    hits, base_hits = (int(side.sum()) for side in hit)
+    if min(n, base_n) >= least:
+        text = f"{hits} of {n} {text} (baseline {base_hits} of {base_n})."
+        found, counts = more_often(hits, n, base_hits, base_n), hits + base_hits > 0
+        yield compared(facet, name, text, found, line=line, counts=counts, samples=shown(rows[hit[0]]))
 
 
 @dataclass(frozen=True)
@@ -331,36 +359,13 @@ class Reach:
     needed: int | None = None
 
 
-def _hindrance(run: ModelRun, label: str) -> str | None:
-    if run.baseline is None:
-        return "no baseline to compare with: set --baseline"
-    for name, whose in ((label, ""), (run.baseline, "baseline's ")):
-        planned, rows = run.planned.get(name, 0), run.rows[name]
-        lost = Counter(rows["charge"].dropna().astype(object))
-        lost["missing"] = max(0, planned - len(rows))
-        if run.gave_up(name):
-            del lost["unasked"]
-        del lost["vendor"]
-        for cause in ("account", "rate_limit"):
-            # What came after a refused key, or a used-up quota, was not sent because of it.
-            lost[cause] += lost.pop("unasked", 0) if lost[cause] else 0
-        if lost.total() > (1 - LEAST_COMPARABLE) * planned:
-            cause = max(lost, key=lambda each: lost[each])
-            if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"} and cause == "account":
-                cause = "no_credit"
-            advice = _REMEDIES["imported" if run.is_imported else cause].format(key=run.keys.get(name, "it"))
-            return f"{lost.total()} of {planned} {whose}answers are missing; {advice}"
-    answered = int(run.reference["ok"].sum())
-    if answered < LEAST_COMPARABLE * len(run.reference):
-        return f"the baseline answered {answered} of {len(run.reference)} requests"
-    return None
-
-
 def main_failure(rows: pd.DataFrame) -> tuple[str, str]:
-    """The most frequent kinds of failure with their numbers, and what to do about the first; empty without failures."""
+    """The most frequent kinds of failure with their numbers, in brackets, and what to do about the first, if any."""
     failures = rows["failure"].dropna().astype(object)
     kinds = Counter(failures[failures != "skipped"]).most_common(3)
-    return ", ".join(f"{kind} {count}" for kind, count in kinds), KINDS[kinds[0][0]].remedy if kinds else ""
+    if not kinds:
+        return "", ""
+    return f" ({', '.join(f'{kind} {count}' for kind, count in kinds)})", KINDS[kinds[0][0]].remedy
 
 
 def percent(share: float) -> str:

@@ -36,7 +36,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     if n >= LEAST:
         return Reach(True, f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')}).", n)
     few = f"both sides report tokens for {counted(n, 'prompt')}; {LEAST} are needed" if n else "no answers to compare"
-    return Reach(False, run.hindrances[label] or run.asked_otherwise(label) or few, n)
+    return Reach(False, run.hindrance(label) or run.asked_otherwise(label) or few, n)
 
 
 def _pairs(run: ModelRun, label: str, column: str) -> pd.DataFrame:
@@ -119,11 +119,9 @@ def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
 
 def hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that bill more output tokens than their text can hold, more often than at the baseline."""
-    own, base = run.answered[label], run.reference[run.reference["ok"]]
-    if len(own) and len(base):
-        hidden, usual = (has_word(rows["anomalies"], "tokens_not_shown") for rows in (own, base))
-        text = "answers bill more output tokens than their text can hold"
-        yield hit_more_often("bill", "hidden_tokens", text, own, hidden, usual, MONEY_LINE)
+    text = "answers bill more output tokens than their text can hold"
+    hidden = [has_word(rows["anomalies"], "tokens_not_shown") for rows in run.both(label)]
+    return hit_more_often("bill", "hidden_tokens", text, run.answered[label], hidden, MONEY_LINE)
 
 
 def cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:

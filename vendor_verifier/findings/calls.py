@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -65,19 +66,16 @@ def _judged(run: ModelRun, label: str) -> pd.DataFrame:
 
 def invalid(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers with a call that breaks its tool's schema."""
-    own, base = _judged(run, label), _judged(run, run.baseline or "")
-    if min(len(own), len(base)) >= LEAST_CALLS:
-        text = "answers with calls break the tool's schema"
-        yield hit_more_often(FACET, "invalid_calls", text, own, own["bad_call"] > 0, base["bad_call"] > 0, LINE)
+    own, text = _judged(run, label), "answers with calls break the tool's schema"
+    bad = [rows["bad_call"] > 0 for rows in (own, _judged(run, run.baseline or ""))]
+    return hit_more_often(FACET, "invalid_calls", text, own, bad, LINE, LEAST_CALLS)
 
 
 def in_text(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers whose text holds the markup of a tool call."""
-    own, base = run.answered[label], run.answered[run.baseline or ""]
-    if min(len(own), len(base)) >= LEAST_CALLS:
-        leaked, base_leaked = (has_word(rows["anomalies"], "markup_in_text") for rows in (own, base))
-        text = "answers have a tool call in their text"
-        yield hit_more_often(FACET, "calls_in_text", text, own, leaked, base_leaked, LINE)
+    text = "answers have a tool call in their text"
+    leaked = [has_word(rows["anomalies"], "markup_in_text") for rows in run.both(label)]
+    return hit_more_often(FACET, "calls_in_text", text, run.answered[label], leaked, LINE, LEAST_CALLS)
 
 
 def reach(run: ModelRun, label: str) -> Reach:
@@ -89,7 +87,7 @@ def reach(run: ModelRun, label: str) -> Reach:
     why = run.thin(label) or run.asked_otherwise(label) or run.fault(FACET)
     if why is None and len(pairs) and not run.asked_twice:
         why = f"arguments cannot be compared: {run.asked_once}"
-    if why is None and len(pairs) and run.redacted:
+    elif why is None and len(pairs) and run.redacted:
         why = "the texts are redacted, so arguments cannot be compared"
     if why is not None:
         return Reach(False, why)
@@ -98,8 +96,8 @@ def reach(run: ModelRun, label: str) -> Reach:
     if not powers:
         return Reach(False, "no answers can be compared")
     seen = [tests.smallest(partial(power, 1.0)) for power, _, _ in powers]
-    if all(share is not None and share <= enough for share, (_, enough, _) in zip(seen, powers, strict=True)):
-        parts = [f"{100 * (share or 0):.0f} {unit}" for share, (_, _, unit) in zip(seen, powers, strict=True)]
+    if all(share <= enough for share, (_, enough, _) in zip(seen, powers, strict=True)):
+        parts = [f"{100 * share:.0f} {unit}" for share, (_, _, unit) in zip(seen, powers, strict=True)]
         none = "" if len(calls) else "; no calls were seen"
         return Reach(True, f"Differences of {listed(parts)} would have been seen{none}.", n)
 
@@ -179,7 +177,7 @@ def score_reaches(run: ModelRun, label: str) -> list[Reach]:
     How often a vendor like the baseline scores otherwise by chance is taken as half of what independent answers with
     the baseline's mean would: p (1 − p).
     """
-    scores, why = run.scores[run.baseline] if run.baseline else {}, run.hindrances[label]
+    scores, why = run.scores.get(run.baseline or "", {}), run.hindrance(label)
     if why is not None:
         return [Reach(False, why, n=len(base)) for base in scores.values()]
     own = run.scores[label]
@@ -196,8 +194,8 @@ def _score_reach(suite: str, base: pd.Series[float], alpha: float) -> Reach:
         return tests.sign_power(size, noise, loss, alpha)
 
     points = tests.smallest(partial(power, n))
-    loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
-    enough = points is not None and points <= most
+    loss = "no loss" if math.isinf(points) else f"a loss of {100 * points:.0f} points"
+    enough = points <= most
     needed = None if enough else tests.needed_size(n, lambda size: power(size, most) >= tests.POWER)
     text = f"{suite}: {loss} would have been seen in {n} samples that both have scores of"
     if n and mean < ENOUGH:

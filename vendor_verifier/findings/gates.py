@@ -26,7 +26,6 @@ from vendor_verifier.records.results import (
     GateOutcome,
     GateResult,
     Status,
-    SuiteResult,
     TriggerCounts,
     VendorResult,
     Verdict,
@@ -93,8 +92,8 @@ def parse_gate(text: str, suites: Collection[str] = ()) -> list[Gate]:
         raise _error(text, expected, text.strip(), PRESETS)
     metric, percentile, comparison, right = form.groups()
     known = (*SHARES, *suites, *REQUEST_METRICS, *COSTS, "verdict")
-    metric = next((name for name in known if name.casefold() == metric.casefold()), metric)
-    metric = metric if metric in known else SHORT_NAMES.get(metric.casefold(), metric)
+    names = {**SHORT_NAMES, **{name.casefold(): name for name in reversed(known)}}
+    metric = names.get(metric.casefold(), metric)
     if metric == "verdict":
         words = {status.replace("_", " "): status for status in WORST_FIRST if status != "reference"}
         word = " ".join(right.casefold().replace("_", " ").split())
@@ -161,9 +160,10 @@ def judge_gates(
 
 
 def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) -> GateResult:
+    outcome: GateOutcome = "not_decided"
     if gate.status is not None:
         is_kept = WORST_FIRST.index(verdict.status) >= WORST_FIRST.index(gate.status)
-        outcome: GateOutcome = "passed" if is_kept else "failed"
+        outcome = "passed" if is_kept else "failed"
         return GateResult(run.model, result.label, str(gate), outcome, verdict.status, reason=verdict.reason)
     figure, limit, is_least = measured(run, result, gate), gate.limit, gate.comparison == ">="
     what, shown = gate.subject, figure
@@ -174,22 +174,21 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
         values, share = _values(run.rows[result.label], gate.metric), gate.percentile / 100
         is_known = math.isfinite(values.quantile(share, interpolation="higher"))
         shown = Figure(float(values.quantile(share)) if is_known else None)
-    found = GateResult(run.model, result.label, str(gate), "not_decided", shown.value, shown.low, shown.high, figure.n)
     value, low, high = figure.value, figure.low, figure.high
     if value is None or low is None or high is None:
         is_unpriced = gate.metric in COSTS and result.label not in run.money
-        why = "no price is known; add `price:`" if is_unpriced else "too little was measured"
-        return msgspec.structs.replace(found, reason=f"{what}: {why}")
-    # The table of intervals takes failures for independent.
-    allowing = ", allowing for outages:" if gate.metric.endswith("success_rate") else ""
-    reason = f"{what}: {value:.4g} (95 % interval{allowing} {low:.4g} to {high:.4g}, n = {figure.n})"
-    if not is_least:
-        low, high, limit = -high, -low, -limit
-    if low >= limit:
-        return msgspec.structs.replace(found, outcome="passed", reason=reason)
-    if high < limit:
-        return msgspec.structs.replace(found, outcome="failed", reason=reason)
-    return msgspec.structs.replace(found, reason=f"{reason}; these are too few to decide")
+        reason = f"{what}: {'no price is known; add `price:`' if is_unpriced else 'too little was measured'}"
+    else:
+        # The table of intervals takes failures for independent.
+        allowing = ", allowing for outages:" if gate.metric.endswith("success_rate") else ""
+        reason = f"{what}: {value:.4g} (95 % interval{allowing} {low:.4g} to {high:.4g}, n = {figure.n})"
+        if not is_least:
+            low, high, limit = -high, -low, -limit
+        outcome = "passed" if low >= limit else "failed" if high < limit else "not_decided"
+        reason += "; these are too few to decide" if outcome == "not_decided" else ""
+    return GateResult(
+        run.model, result.label, str(gate), outcome, shown.value, shown.low, shown.high, figure.n, reason
+    )  # fmt: skip
 
 
 def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
@@ -222,9 +221,7 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
         cost = None if money is None else getattr(money, COSTS[metric])
         return Figure(cost, cost, cost, 0 if money is None else money.requests)
     if metric not in REQUEST_METRICS:
-        suite = result.suites.get(metric, SuiteResult(0, 0))
-        is_suite = metric != "schema_accuracy"
-        share, n = (suite.score, suite.judged) if is_suite else (result.schema_accuracy, result.measured.get(metric, 0))
+        share, n = result.metric(metric), result.measured.get(metric, 0)
         return Figure(n=n) if share is None else exact_interval(share * n, n)
     if gate.percentile is None:
         values = _of_answers(rows, metric).dropna()

@@ -251,20 +251,21 @@ def features(run: ModelRun, label: str) -> Iterator[Test]:
         yield Test(facet, "features", text, status="check", n=len(names), samples=samples)
 
 
-def _known(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
-    return probes_of(run, label, kind).query("status in ('kept', 'broken')")
+def _judged(run: ModelRun, label: str, kind: str) -> list[pd.DataFrame]:
+    """The probes of a kind that were judged, of the vendor and of the baseline."""
+    return [probes_of(run, side, kind).query("status in ('kept', 'broken')") for side in (label, run.baseline)]
 
 
 def copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
     """Texts that were to be copied into a tool call: a change in all texts that hold a word is a fact, else a test."""
-    own, base = _known(run, label, ECHO), _known(run, run.baseline, ECHO)
+    own, base = _judged(run, label, ECHO)
     if own.empty or base.empty:
         return
-    changed, base_changed = own["status"] == "broken", base["status"] == "broken"
+    changed, base_changed = both = [rows["status"] == "broken" for rows in (own, base)]
     found = _rewritten(own, base, run.probe_texts)
     if not found:
         text = "copied arguments changed"
-        yield hit_more_often("tool_calls", "copied_arguments", text, own, changed, base_changed, _CALL_LINE)
+        yield from hit_more_often("tool_calls", "copied_arguments", text, own, both, _CALL_LINE)
         return
     examples = listed([f"`{old}` → `{new}`" for old, new in found], 3)
     others = f"{base_changed.sum()} of {len(base)}" if base_changed.any() else "none"
@@ -307,7 +308,10 @@ def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     rate of overlooked codes that the baseline's are compatible with (Clopper and Pearson 1934, 95 %), this number of
     lost codes must have a probability of at most 0.1 %.
     """
-    own, base = _known(run, label, NEEDLE), _known(run, run.baseline, NEEDLE)
+    own, base = (
+        rows.assign(length=rows["group"].map(lambda group: read_lengths(group.partition("-")[2])[0]))
+        for rows in _judged(run, label, NEEDLE)
+    )
     lost, base_lost = _lost(own), _lost(base)
     lengths = sorted(set(lost) & set(base_lost))
     seen = {length: lost[length] - base_lost[length] for length in lengths}
@@ -327,15 +331,14 @@ def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     rate = float(scipy.stats.beta.ppf(0.95, overlooked + 1, len(DEPTHS) * len(base) - overlooked))
     if rate**count > _CERTAIN:
         return
-    tokens = [side.groupby("group", observed=True)["input_tokens"].median() for side in (own, base)]
-    pairs = pd.concat(tokens, axis=1, keys=["own", "base"]).dropna()
-    pairs = pairs.loc[[name for name in pairs.index if _length_of(str(name)) in longer]]
+    tokens = [side.groupby("length")["input_tokens"].median() for side in (own, base)]
+    pairs = pd.concat(tokens, axis=1, keys=["own", "base"]).reindex(longer).dropna()
     billed = ""
     if len(pairs):
         is_short = bool((pairs["own"] < _BILLED_SHORT * pairs["base"]).any())
         billed = f", billed as at most {pairs['own'].max():,.0f} tokens" if is_short else ", billed whole"
     part = listed([f"the {_PLACES[depth]}" for depth in sorted(common)])
-    refused = {_length_of(str(group)) for group in own["group"][own["problem"] == "refused"]}
+    refused = set(own["length"][own["problem"] == "refused"])
     below = [length for length in lengths if length < first]
     limit = f"Prompts over {length_name(below[-1])} tokens" if below else f"Prompts of {length_name(first)} tokens"
     what = "are refused" if refused.issuperset(longer) else f"lose {part}"
@@ -348,29 +351,25 @@ def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
 def _lost(rows: pd.DataFrame) -> dict[int, set[int]]:
     """Length → the depths lost in every answer to it."""
     found: dict[int, set[int]] = {}
-    for group, status, lost in rows[["group", "status", "problem"]].itertuples(index=False):
+    for length, status, lost in rows[["length", "status", "problem"]].itertuples(index=False):
         words = str(lost).split(",") if status == "broken" else []
         depths = set(DEPTHS) if words == ["refused"] else {int(word) for word in words}
-        length = _length_of(str(group))
         found[length] = found.get(length, depths) & depths
     return found
 
 
-def _length_of(group: str) -> int:
-    return read_lengths(group.partition("-")[2])[0]
-
-
 def cache(run: ModelRun, label: str) -> Iterator[Test]:
     """What became of a repeated prompt; noted only, because a cache changes the price and is not a fault."""
-    sides = [_repeats(_known(run, name, CACHE)) for name in (label, run.baseline)]
-    if sides[0] is None:
+    own, base = _judged(run, label, CACHE)
+    found, usual = _repeats(own), _repeats(base)
+    if found is None:
         return
-    hit, sooner = sides[0]
-    others = "" if sides[1] is None else f" (baseline {percent(sides[1][0])})"
+    hit, sooner = found
+    others = "" if usual is None else f" (baseline {percent(usual[0])})"
     text = f"Of repeated prompts {percent(hit)} of the tokens are billed as cached{others}."
     if sooner is not None and sooner <= _SOONER:
         text = f"{text[:-1]}; the first token comes after {percent(sooner)} of the time."
-    yield Test("bill", "repeated_prompts", text, status="matches", value=hit, n=len(_known(run, label, CACHE)))
+    yield Test("bill", "repeated_prompts", text, status="matches", value=hit, n=len(own))
 
 
 def _repeats(rows: pd.DataFrame) -> tuple[float, float | None] | None:

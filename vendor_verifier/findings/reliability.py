@@ -38,7 +38,7 @@ def down(run: ModelRun, label: str) -> Iterator[Test]:
         return
     if all(third.mean() >= DOWN for third in np.array_split(failed, 3) if third.size):
         kinds, remedy = main_failure(rows)
-        text = f"{int(failed.sum())} of {len(rows)} requests failed, throughout the run ({kinds}). {remedy}"
+        text = f"{int(failed.sum())} of {len(rows)} requests failed, throughout the run{kinds}. {remedy}"
         share, samples = float(failed.mean()), shown(rows[failed])
         yield Test(FACET, "down", text, status="down", value=share, n=len(rows), samples=samples)
 
@@ -49,7 +49,7 @@ def failures(run: ModelRun, label: str) -> Iterator[Test]:
     if own.empty or base.empty:
         return
     for name, gap, line, words in (
-        ("failed", GAP, FAILED_LINE, "{} requests failed ({})"),
+        ("failed", GAP, FAILED_LINE, "{} requests failed{}"),
         ("cut_off", CUT_GAP, CUT_LINE, "Cut off {} answers before their end"),
         ("retried", GAP, np.inf, "{} requests were answered on a later try only"),
     ):
@@ -75,16 +75,11 @@ def _base_groups(base: pd.DataFrame, name: str, n: int, gap: int) -> int:
 
 def stopped_early(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that end for their length below the limit that was asked for."""
-    rows, base = run.answered[label], run.answered[run.baseline or ""]
-    if rows.empty or base.empty:
-        return
+    both, text = run.both(label), "answers stopped below the length asked for"
     # A token is a character at least.
-    length = "output_tokens" if rows["output_tokens"].notna().any() else "characters"
-    stopped, base_stopped = (
-        (each["finish"] == "length") & (each[length] < 0.9 * each["max_tokens"].fillna(np.inf)) for each in (rows, base)
-    )
-    text = "answers stopped below the length asked for"
-    yield hit_more_often(FACET, "stopped_early", text, rows, stopped, base_stopped, CUT_LINE)
+    length = "output_tokens" if both[0]["output_tokens"].notna().any() else "characters"
+    stopped = [(rows["finish"] == "length") & (rows[length] < 0.9 * rows["max_tokens"].fillna(np.inf)) for rows in both]
+    return hit_more_often(FACET, "stopped_early", text, both[0], stopped, CUT_LINE)
 
 
 def reach(run: ModelRun, label: str) -> Reach:
@@ -92,7 +87,7 @@ def reach(run: ModelRun, label: str) -> Reach:
 
     Not enough where a vendor failed more than the baseline without being found.
     """
-    why, n = run.hindrances[label] or run.fault(FACET), run.planned.get(label, 0)
+    why, n = run.hindrance(label) or run.fault(FACET), run.planned.get(label, 0)
     if why is not None or not n:
         return Reach(False, why or "no requests were planned", meant=n > 0)
     own, base = run.asked[label], run.asked[run.baseline or ""]
@@ -100,23 +95,22 @@ def reach(run: ModelRun, label: str) -> Reach:
         failed, base_failed = int((~own["ok"]).sum()), int((~base["ok"]).sum())
         is_down = len(own) < LEAST_DOWN and failed > DOWN * len(own)
         text = (
-            f"{failed} of {len(own)} requests failed ({main_failure(own)[0]}), for the baseline {base_failed} of "
+            f"{failed} of {len(own)} requests failed{main_failure(own)[0]}, for the baseline {base_failed} of "
             f"{len(base)}: too few {'requests to call it down' if is_down else 'failures to tell its rate'}"
         )
         return Reach(False, text, n=n, needed=LEAST_DOWN if is_down else 2 * n)
 
-    def seen(name: str, gap: int, size: int) -> float | None:
+    def seen(name: str, gap: int, size: int) -> float:
         """The share that ``size`` requests find; the baseline's groups grow with them."""
         groups, base_n = round(_base_groups(base, name, n, gap) * size / n), round(len(base) * size / n)
         return smallest(partial(stretches_power, size, groups, base_n, gap, run.alpha(_TESTS)), _SHARES)
 
     def is_enough(size: int) -> bool:
-        failing, cut = seen("failed", GAP, size), seen("cut_off", CUT_GAP, size)
-        return failing is not None and cut is not None and failing <= ENOUGH_FAILED and cut <= ENOUGH_CUT
+        return seen("failed", GAP, size) <= ENOUGH_FAILED and seen("cut_off", CUT_GAP, size) <= ENOUGH_CUT
 
-    failing, cut = seen("failed", GAP, n), seen("cut_off", CUT_GAP, n)
     if is_enough(n):
-        text = f"{percent(failing or 0)} failed requests or {percent(cut or 0)} cut answers would have been seen."
+        failing, cut = percent(seen("failed", GAP, n)), percent(seen("cut_off", CUT_GAP, n))
+        text = f"{failing} failed requests or {cut} cut answers would have been seen."
         refused = float((run.rows[label]["charge"] == "rate_limit").mean())
         if refused > MORE:
             text += f" It refused {percent(refused)} of our requests (429), which is not held against it."

@@ -55,9 +55,9 @@ def _timed(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats]:
 
 def slow(run: ModelRun, label: str) -> Iterator[Test]:
     """First token and decoding, by batch means against the line."""
-    rows = run.answered[label]
+    rows, reference = run.both(label)
     for name in ("slow_first_token", "slow_decoding"):
-        own, base = _timed(rows, name), _timed(run.answered[run.baseline or ""], name)
+        own, base = _timed(rows, name), _timed(reference, name)
         differences = window_differences(*own, *base)
         if differences is None:
             continue
@@ -76,33 +76,29 @@ def slow(run: ModelRun, label: str) -> Iterator[Test]:
 
 def under_load(run: ModelRun, label: str) -> Iterator[Test]:
     """First tokens that come the later the more requests are in flight (Spearman), by more than at the baseline."""
-    series = []
-    for name in (label, run.baseline or ""):
-        rows = run.answered[name][["sample", "sent_s", "e2e_ms", "ttft_ms"]].dropna()
+    sides = []
+    for side in run.both(label):
+        rows = side[["sent_s", "e2e_ms", "ttft_ms"]].dropna()
         sent = rows["sent_s"].to_numpy(float)
         ended = np.sort(sent + rows["e2e_ms"].to_numpy(float) / 1e3)
         in_flight = np.arange(len(rows)) - np.searchsorted(ended, sent, side="right")
-        series += [in_flight.astype(float), rows["ttft_ms"].to_numpy(float)]
+        sides.append((in_flight.astype(float), rows["ttft_ms"].to_numpy(float)))
+    (load, times), (base_load, base_times) = sides
     # A vendor whose slowest tenth is faster than the baseline's median is fast enough under load.
-    if min(map(len, series)) < LEAST_TIMES or np.quantile(series[1], 0.9) < np.median(series[3]):
+    if min(times.size, base_times.size) < LEAST_TIMES or np.quantile(times, 0.9) < np.median(base_times):
         return
-    found = correlated_more(series[0], series[1], series[2], series[3], LOAD_LINE)
+    found = correlated_more(load, times, base_load, base_times, LOAD_LINE)
     text = f"First tokens come later the more requests are in flight (rank correlation {found.value:.2f})."
     yield compared(FACET, "slow_under_load", text, found)
 
 
 def late(run: ModelRun, label: str) -> Iterator[Test]:
     """First tokens later than six times the median, the vendor's or the baseline's if that is longer."""
-    own, base = (
-        run.answered[name][["sample", "ttft_ms"]].dropna().sort_values("ttft_ms", ascending=False)
-        for name in (label, run.baseline or "")
-    )
-    if min(len(own), len(base)) < LEAST_ANSWERS:
-        return
-    usual = base["ttft_ms"].median()
-    late, base_late = (each["ttft_ms"] > LATE * max(each["ttft_ms"].median(), usual) for each in (own, base))
+    both = [rows[["sample", "ttft_ms"]].dropna().sort_values("ttft_ms", ascending=False) for rows in run.both(label)]
+    own, base = (rows["ttft_ms"] for rows in both)
+    late = [each > LATE * max(each.median(), base.median()) for each in (own, base)]
     text = f"first tokens took over {LATE}× the median"
-    yield hit_more_often(FACET, "late_first_tokens", text, own, late, base_late)
+    return hit_more_often(FACET, "late_first_tokens", text, both[0], late, least=LEAST_ANSWERS)
 
 
 def faked(run: ModelRun, label: str) -> Iterator[Test]:
@@ -111,7 +107,7 @@ def faked(run: ModelRun, label: str) -> Iterator[Test]:
     Not where reasoning is billed. Answers with calls, which honest hosts may read whole first, count only where the
     pieces follow each other twice as fast as at the baseline; that is a sign by itself, and no margin is granted then.
     """
-    both = run.answered[label], run.answered[run.baseline or ""]
+    both = run.both(label)
     length = "output_tokens" if both[0]["output_tokens"].notna().any() else "characters"
     pace, base_pace = (_times(rows, "slow_decoding").median() for rows in both)
     is_fast = pace < base_pace / IMPLAUSIBLE
@@ -132,21 +128,19 @@ def faked(run: ModelRun, label: str) -> Iterator[Test]:
 
 def not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
     """Streamed answers that came in one piece."""
-    own, base = run.answered[label], run.answered[run.baseline or ""]
-    if min(len(own), len(base)) >= LEAST_STREAMED:
-        whole, base_whole = has_word(own["anomalies"], "buffered"), has_word(base["anomalies"], "buffered")
-        text = "answers came in one piece, not as a stream"
-        yield hit_more_often(FACET, "not_streamed", text, own, whole, base_whole)
+    text = "answers came in one piece, not as a stream"
+    whole = [has_word(rows["anomalies"], "buffered") for rows in run.both(label)]
+    return hit_more_often(FACET, "not_streamed", text, run.answered[label], whole, least=LEAST_STREAMED)
 
 
 def reach(run: ModelRun, label: str) -> Reach:
     """The smallest slowdown that the run finds, from how much the baseline's own times vary between windows."""
-    why, needed, ratio = run.thin(label) or run.fault(FACET), None, _seen(run)
+    both = run.both(label)
+    why, needed, ratio = run.thin(label) or run.fault(FACET), None, _seen(run, both[1])
     meant = bool(run.records["ttft_ms"].notna().any()) or _is_busy(run.records)
-    base = run.answered.get(run.baseline or "", run.reference)
-    own_times, base_times = (_timed(rows, "slow_first_token") for rows in (run.answered[label], base))
+    own_times, base_times = (_timed(rows, "slow_first_token") for rows in both)
     n = min(own_times[0].size, base_times[0].size)
-    decoded, base_decoded = (_timed(rows, "slow_decoding")[0].size for rows in (run.answered[label], base))
+    decoded, base_decoded = (_timed(rows, "slow_decoding")[0].size for rows in both)
     if why is None and not meant:
         why = "no streamed answers with times"
     elif why is None and n < LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
@@ -157,7 +151,7 @@ def reach(run: ModelRun, label: str) -> Reach:
         why = "it was not asked at the same time as the baseline, or is so slow that the baseline ended long before"
     elif why is None and decoded < LEAST_TIMES <= base_decoded:
         why = f"decoding could be timed in {counted(decoded, 'answer')} only: it reports no tokens, or streams nothing"
-    elif why is None and (ratio is None or ratio > ENOUGH):
+    elif why is None and ratio > ENOUGH:
         why, needed = "the baseline's own times vary too much to see a vendor that is twice as slow", 2 * n
     text = why or f"{ratio:.2g} times slower would have been seen."
     return Reach(why is None, text, n, meant=meant, needed=needed)
@@ -169,21 +163,21 @@ def _is_busy(rows: pd.DataFrame) -> bool:
     return bool(late[rows["ok"]].mean() > _MOST_LATE)
 
 
-def _seen(run: ModelRun) -> float | None:
-    """The larger of what is seen in first tokens and in decoding; None where neither can be seen."""
-    if not run.vendors or run.baseline is None:
-        return None
+def _seen(run: ModelRun, base: pd.DataFrame) -> float:
+    """The larger of what is seen in first tokens and in decoding; infinite where neither can be seen.
+
+    ``base`` are the baseline's answers.
+    """
     # Halves of the baseline differ by 4 σ² ÷ n, a vendor and the baseline by σ² ÷ own + σ² ÷ n.
     times_asked = len(run.reference) / max(1, run.planned.get(run.vendors[0], 0))
     alpha, ratios = run.alpha(_TESTS), []
     for name in ("slow_first_token", "slow_decoding"):
-        sent, times = _timed(run.answered[run.baseline or ""], name)
+        sent, times = _timed(base, name)
         differences = window_differences(sent[::2], times[::2], sent[1::2], times[1::2], LEAST_TIMES // 2)
         if differences is not None:
             error = float(differences.std(ddof=1)) / math.sqrt(differences.size) * math.sqrt((times_asked + 1) / 4)
-            found = smallest(partial(slower_power, error, WINDOWS, LINE, alpha), _RATIOS)
-            ratios.append(math.inf if found is None else found)
-    return max(ratios, default=None)
+            ratios.append(smallest(partial(slower_power, error, WINDOWS, LINE, alpha), _RATIOS))
+    return max(ratios, default=math.inf)
 
 
 TESTS = (slow, under_load, late, faked, not_streamed)

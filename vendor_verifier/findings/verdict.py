@@ -13,6 +13,7 @@ from vendor_verifier.records.results import (
     FACETS,
     WORST_FIRST,
     Choice,
+    ChoiceKind,
     Facet,
     FacetName,
     Finding,
@@ -44,14 +45,11 @@ def judge(run: ModelRun, results: Mapping[str, VendorResult]) -> ModelVerdict:
     """The verdict on every vendor; ``results`` are for the advice."""
     findings = _findings(run)
     reaches = {label: reaches_of(run, label) for label in run.vendors}
-    verdicts = {
-        label: _verdict([each for each in findings if each.vendor == label], reaches[label]) for label in run.vendors
-    }
-    if run.baseline is not None:
-        reason = "; ".join(fault.reason for fault in run.faults) or "the reference of the others"
-        facets = {name: Facet(status="reference", reason=reason) for name in FACETS}
-        verdicts[run.baseline] = Verdict("reference", reason, facets)
-    verdicts = {label: verdicts[label] for label in run.labels}
+    reason = "; ".join(fault.reason for fault in run.faults) or "the reference of the others"
+    reference = Verdict("reference", reason, {name: Facet(status="reference", reason=reason) for name in FACETS})
+    verdicts = dict.fromkeys(run.labels, reference)
+    for label in run.vendors:
+        verdicts[label] = _verdict([each for each in findings if each.vendor == label], reaches[label])
     return ModelVerdict(tuple(findings), verdicts, choice_of(run, results, verdicts, reaches))
 
 
@@ -66,7 +64,7 @@ def every_test(run: ModelRun) -> Iterator[tuple[str, Test]]:
 
 def reaches_of(run: ModelRun, label: str) -> Mapping[FacetName, Sequence[Reach]]:
     """What would have been found at a vendor, by facet. Each evaluation has its reach; probes have one if asked."""
-    of_probes = None if run.diagnostics.empty else probes.reach(run, label)
+    of_probes = probes.reach(run, label)
     return {
         "model": [model.reach(run, label), *([] if of_probes is None else [of_probes])],
         "tool_calls": [calls.reach(run, label), *calls.score_reaches(run, label)],
@@ -163,67 +161,58 @@ def choice_of(
 ) -> Choice:
     """The advice on a model, from the verdicts on its vendors."""
     status = {label: verdicts[label].status for label in sorted(run.vendors)}
-    matching = tuple(label for label, each in status.items() if each == "matches")
-    clean = tuple(
-        label for label, each in status.items() if each == "not_tested" and not reliability.failed_more(run, label)
-    )
     answered = set(run.records["label"][run.records["ok"]]) | set(run.diagnostics["label"])
-    open_to = tuple(label for label in clean if label in answered)
+    matching = tuple(label for label, each in status.items() if each == "matches")
+    untested = [label for label, each in status.items() if each == "not_tested" and label in answered]
+    open_to = tuple(label for label in untested if not reliability.failed_more(run, label))
     others = _tally([each for label, each in status.items() if label not in (matching or open_to)])
-    others = f" ({others})" if others else ""
+    kind: ChoiceKind = "none"
+    labels: tuple[str, ...] = ()
     if not status:
-        choice = Choice("no_vendors", (), "Only the baseline was asked.")
+        kind, text = "no_vendors", "Only the baseline was asked."
     elif run.baseline is not None and run.baseline not in answered and answered:
         kinds, remedy = main_failure(run.reference)
-        why = f" ({kinds})" if kinds else ""
-        return Choice("none", (), f"The baseline {run.baseline} answered nothing{why}: nothing was compared. {remedy}")
+        text = f"The baseline {run.baseline} answered nothing{kinds}: nothing was compared. {remedy}"
+        return Choice("none", (), text)
     elif not len(run.records) and matching:
         # Probes and checks of features test neither reliability nor speed.
-        text = f"Nothing was found against {listed(matching, MOST_NAMED)}{others}"
-        choice = Choice("undecided", matching, f"{text}; reliability and speed were not tested.")
+        kind, labels, text = "undecided", matching, f"Nothing was found against {listed(matching, MOST_NAMED)}{others}"
+        text += "; reliability and speed were not tested."
     elif matching:
-        text = f"{_recommended(run, matching, len(status))}{others}{_best(run, matching)}."
+        alone = "it matches" if len(status) == 1 else f"the only one of {len(status)} vendors that matches"
+        text = f"Choose {listed(matching, MOST_NAMED)}: {'they match' if len(matching) > 1 else alone} the baseline "
+        text += f"{run.baseline}{others}{_best(run, matching)}."
         facets = verdicts[matching[0]].facets
         # What would have been seen, in tool calls if they were tested.
         seen = next((facets[name].reason for name in _ORDER if facets[name].status == "matches"), "")
-        choice = Choice("recommended", matching, f"{text} {seen}".strip())
+        kind, labels, text = "recommended", matching, f"{text} {seen}".strip()
     elif not answered.intersection(status):
         first = next(iter(status))
         who = f"No vendor but the baseline {run.baseline}" if run.baseline in answered else "No vendor"
         which = first if len(status) == 1 else f"One of {len(status)}, {first}"
-        choice = Choice("nobody_answered", (), f"{who} answered. {which}: {verdicts[first].reason}")
+        kind, text = "nobody_answered", f"{who} answered. {which}: {verdicts[first].reason}"
     elif open_to:
         lacking = _lacking(verdicts[open_to[0]], reaches[open_to[0]])
-        text = f"Nobody can be recommended yet{others}: {lacking[:1].lower()}{lacking[1:]}"
+        kind, labels, text = "undecided", open_to, f"Nobody can be recommended yet{others}: "
+        text += f"{lacking[:1].lower()}{lacking[1:]}"
         if run.baseline is not None and len(run.records):
             text += f" So far nothing was found against {listed(open_to, MOST_NAMED)}."
-        choice = Choice("undecided", open_to, text)
+    elif run.baseline is None:
+        text = f"No vendor can be recommended{others}."
     else:
-        text = (
-            "No vendor can be recommended" if run.baseline is None else f"No vendor matches the baseline {run.baseline}"
-        )
-        choice = Choice("none", (), f"{text}{others}.")
+        text = f"No vendor matches the baseline {run.baseline}{others}."
     unsound = [f"{fault.reason[:1].upper()}{fault.reason[1:]}." for fault in run.faults]
-    return Choice(choice.kind, choice.labels, " ".join([choice.text, *unsound, *_scores(results)]))
-
-
-def _recommended(run: ModelRun, matching: Sequence[str], vendors: int) -> str:
-    if len(matching) > 1:
-        return f"Choose {listed(matching, MOST_NAMED)}: they match the baseline {run.baseline}"
-    whole = "it" if vendors == 1 else f"the only one of {vendors} vendors that"
-    return f"Choose {matching[0]}: {whole} matches the baseline {run.baseline}"
+    return Choice(kind, labels, " ".join([text, *unsound, *_scores(results)]))
 
 
 def _best(run: ModelRun, matching: Sequence[str]) -> str:
     """The cheapest and, by a tenth, the fastest of several."""
-    if len(matching) == 1:
-        return ""
     prices = {label: run.money[label].per_1000_requests_usd for label in matching if label in run.money}
     seconds = {label: float(run.rows[label]["e2e_ms"].median()) for label in matching}
     parts = []
     for word, figures in (("cheapest", prices), ("fastest", seconds)):
         known = {label: figure for label, figure in figures.items() if figure is not None and figure == figure}
-        first, second = sorted(known.values())[:2] if len(known) == len(matching) else (1.0, 1.0)
+        first, second = sorted(known.values())[:2] if len(known) == len(matching) > 1 else (1.0, 1.0)
         # Times differ by some per cent by chance; prices do not.
         if first < (0.9 if word == "fastest" else 1.0) * second:
             parts.append(f"; {word}: {min(known, key=lambda label: (known[label], label))}")
@@ -248,7 +237,8 @@ def _lacking(verdict: Verdict, reaches: Mapping[FacetName, Sequence[Reach]]) -> 
 
 def _tally(status: Sequence[Status]) -> str:
     number = Counter(status)
-    return ", ".join(f"{number[each]} {words[number[each] > 1]}" for each, words in _WORDS.items() if number[each])
+    found = ", ".join(f"{number[each]} {words[number[each] > 1]}" for each, words in _WORDS.items() if number[each])
+    return f" ({found})" if found else ""
 
 
 def _scores(results: Mapping[str, VendorResult]) -> list[str]:

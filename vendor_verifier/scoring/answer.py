@@ -36,9 +36,6 @@ def is_late(late_ns: float, time_ns: float) -> bool:
     return late_ns > MOST_LATE * time_ns
 
 
-Ratio = tuple[float, float]
-"""Numerator and denominator."""
-
 # A shorter window times the network's packets, not the model's tokens.
 MIN_WINDOW_NS = 10_000_000
 # No served model is known to decode one request faster; above it the reply was ready before it was sent.
@@ -78,7 +75,7 @@ class Answer:
                 self.window_ns = timing.last_token_ns - timing.first_token_ns
 
     @property
-    def decoded(self) -> Ratio | None:
+    def decoded(self) -> tuple[float, float] | None:
         """Tokens that came after the first moment and the seconds they took; None where they cannot be measured.
 
         tokens = output × (1 − share of the characters that came with the first moment); seconds = last − first token

@@ -18,7 +18,7 @@ from vendor_verifier.records.failures import UNCOUNTED
 from vendor_verifier.records.manifest import BaselineF1, EntryInfo, Manifest, SchemaPolicy, Undecided
 from vendor_verifier.records.results import Choice, Finding, ModelResult, Report, SuiteResult, VendorResult
 from vendor_verifier.records.sample import Samples
-from vendor_verifier.scoring.answer import MOST_DISCARDED, AnswerTexts
+from vendor_verifier.scoring.answer import MOST_DISCARDED, AnswerTexts, EntryKey
 from vendor_verifier.scoring.f1 import Decisions, Triggers, compared_repetitions, decisions, triggers_of
 from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS, irf
@@ -28,7 +28,6 @@ from vendor_verifier.scoring.table import Frames, has_word, judged_calls
 from vendor_verifier.suites import OF_CALLS, TRIGGER, is_diagnostic, suite_kind
 from vendor_verifier.text import counted, listed
 
-EntryKey = tuple[str, str]
 # Of a check's outcomes the worst counts: one broken answer outweighs kept ones, and a finding outweighs none.
 _WORST_FIRST = ("broken", "kept", "not_offered", "not_measurable")
 
@@ -309,24 +308,19 @@ def _placed(vendors: list[VendorResult], rank_metrics: tuple[str, ...], lost: se
         ]
         for vendor in vendors
     }
+    found: dict[str, float] = {}
     order: dict[str, tuple[float, ...]] = {}
-    if not any(vendor.counts is not None for vendor in vendors) and any(scores.values()):
-        order = {label: (len(own), sum(own) / len(own)) for label, own in scores.items() if own}
-    else:
-        ranked = {
-            vendor.label: {name: vendor.metric(name) for name in rank_metrics if name not in lost} for vendor in vendors
-        }
-        found = irf(ranked)
-        vendors = [structs.replace(vendor, irf=found[vendor.label] or None) for vendor in vendors]
-        order = {vendor.label: (vendor.irf,) for vendor in vendors if vendor.irf is not None}
+    order |= {label: (len(own), sum(own) / len(own)) for label, own in scores.items() if own}
+    if not order or any(vendor.counts is not None for vendor in vendors):
+        names = [name for name in rank_metrics if name not in lost]
+        found = irf({vendor.label: {name: vendor.metric(name) for name in names} for vendor in vendors})
+        order = {label: (value,) for label, value in found.items() if value}
     answered = any(vendor.succeeded for vendor in vendors)
     answered = answered and all(vendor.succeeded for vendor in vendors if vendor.is_baseline)
-    if not answered:
-        vendors = [structs.replace(vendor, irf=None) for vendor in vendors]
     for vendor in sorted(vendors, key=lambda vendor: order.get(vendor.label, (-1.0,)), reverse=True):
-        own = order.get(vendor.label)
-        place = None if own is None or not answered else 1.0 + sum(other > own for other in order.values())
-        yield structs.replace(vendor, place=place)
+        own, value = order.get(vendor.label), found.get(vendor.label) or None
+        place = None if own is None else 1.0 + sum(other > own for other in order.values())
+        yield structs.replace(vendor, place=place, irf=value) if answered else vendor
 
 
 def _late_warnings(model: str, times: Mapping[str, Mapping[str, _Time]]) -> Iterator[str]:
@@ -346,12 +340,10 @@ def _unread_calls(entries: Iterable[_Entry]) -> Iterator[str]:
     """One sentence for each vendor and evaluation of tool calls whose answers held no call that was read."""
     for entry in entries:
         for suite in entry.rows["suite"].unique():
-            if suite not in OF_CALLS:
-                continue
             rows = entry.rows[entry.rows["ok"] & (entry.rows["suite"] == suite)]
-            missed = rows[(rows["decision"] == "not_called") & (rows["score"] < 1)]
-            if (rows["decision"] == "called").any():
+            if suite not in OF_CALLS or (rows["decision"] == "called").any():
                 continue
+            missed = rows[(rows["decision"] == "not_called") & (rows["score"] < 1)]
             start = f"{entry.info.model}: {entry.info.label}: {suite} read no call in {counted(len(rows), 'answer')}"
             for where, other in (("calls_only_in_text", "text"), ("calls_only_native", "native")):
                 holding = int(has_word(missed["anomalies"], where).sum())

@@ -30,7 +30,7 @@ class Metric(msgspec.Struct, frozen=True):
     kind: Kind
 
 
-_TOOL_ERRORS = "answers with a bad call ÷ answers with tools"
+_TOOL_ERRORS, _COST_OF_ONE = "answers with a bad call ÷ answers with tools", "all attempts ÷ records of known cost"
 _ROWS = (
     Metric("success_rate", "Success", "share", "higher", "succeeded ÷ planned, after retries", "rank"),
     Metric("f1", "F1", "share", "higher", "2·TP ÷ (2·TP + FP + FN) of tool calls against the baseline", "rank"),
@@ -50,14 +50,7 @@ _ROWS = (
     Metric("input_tokens", "Input tokens", "tokens", "lower", "prompt tokens, cached ones included", "tokens"),
     Metric("output_tokens", "Output tokens", "tokens", "lower", "generated tokens, reasoning included", "tokens"),
     Metric("total_usd", "Cost", "USD", "lower", "all attempts", "cost"),
-    Metric(
-        "cost_per_1000_requests_usd",
-        "Cost of 1,000 requests",
-        "USD",
-        "lower",
-        "all attempts ÷ records of known cost",
-        "cost",
-    ),
+    Metric("cost_per_1000_requests_usd", "Cost of 1,000 requests", "USD", "lower", _COST_OF_ONE, "cost"),
     Metric("cost_per_valid_call_usd", "Cost of a valid call", "USD", "lower", "all attempts ÷ valid calls", "cost"),
     Metric("wasted_usd", "Wasted", "USD", "lower", "attempts that led to no success", "cost"),
 )

@@ -16,11 +16,9 @@ import scipy
 
 from vendor_verifier.records.failures import UNREACHED
 from vendor_verifier.records.manifest import EntryInfo
-from vendor_verifier.scoring.answer import MOST_DISCARDED
+from vendor_verifier.scoring.answer import MOST_DISCARDED, EntryKey
 from vendor_verifier.scoring.table import has_word
 from vendor_verifier.text import counted
-
-EntryKey = tuple[str, str]
 
 LEAST_ANSWERS = 30
 # Honest vendors stayed below this correlation in 160 of 160 simulated runs.

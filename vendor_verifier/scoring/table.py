@@ -7,7 +7,7 @@ counts. Missing is missing (NaN, or no category), never 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -208,29 +208,28 @@ def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:
     if not answers:
         return _NOT_MEASURED
     first, timing, usages = answers[0], answers[0].attempt.timing, [answer.usage for answer in answers]
-    late_ns, begun_late_ns = max(lateness_ns(each.attempt) for each in answers), 0
-    ttft, ttfat = _mean([each.first_ms for each in answers]), _mean([each.answer_ms for each in answers])
-    e2e = _total([each.end_ms for each in answers])
+    late_ns, begun_late_ns, due = max(lateness_ns(each.attempt) for each in answers), 0, None
     tokens = [_total([getattr(each, name) for each in usages]) for name in _USAGE]
     parts = [each.decoded for each in answers if each.decoded is not None]
     after, decode_s = map(sum, zip(*parts, strict=True)) if parts else (None, None)
-    due = None
     if record.offered_s is not None and timing is not None and timing.scheduled_ns is not None:
         due = None if first.first_ms is None else first.first_ms - timing.scheduled_ns / 1e6
         begun_late_ns = timing.begun_late_ns or 0
-    discarded = None
-    if late_ns or begun_late_ns:
-        times = {"ttft_ms": ttft, "ttft_due_ms": due, "ttfat_ms": ttfat, "e2e_ms": e2e, "decode_s": decode_s}
-        late = dict.fromkeys(times, late_ns / 1e6) | {"decode_s": late_ns / 1e9}
-        late["ttft_due_ms"] += begun_late_ns / 1e6
-        spoilt = [name for name, time in times.items() if time is not None and is_late(late[name], time)]
-        if spoilt:
-            ttft, due, ttfat, e2e, decode_s = (None if name in spoilt else time for name, time in times.items())
-            after = None if decode_s is None else after
-            discarded = ",".join(spoilt)
+    late_ms = late_ns / 1e6
+    times = {
+        "ttft_ms": (_mean([each.first_ms for each in answers]), late_ms),
+        "ttft_due_ms": (due, late_ms + begun_late_ns / 1e6),
+        "ttfat_ms": (_mean([each.answer_ms for each in answers]), late_ms),
+        "e2e_ms": (_total([each.end_ms for each in answers]), late_ms),
+        "decode_s": (decode_s, late_ns / 1e9),
+    }
+    spoilt = [name for name, (time, late) in times.items() if time is not None and late and is_late(late, time)]
+    *kept, decode_s = (None if name in spoilt else time for name, (time, _) in times.items())
     is_watched = timing is not None and timing.our_lateness_ns is not None
-    late_ms = late_ns / 1e6 if is_watched else None
-    return (ttft, due, ttfat, e2e, first.connect_ms, *tokens, after, decode_s, late_ms, discarded)
+    return (
+        *kept, first.connect_ms, *tokens, None if decode_s is None else after, decode_s,
+        late_ms if is_watched else None, ",".join(spoilt) or None,
+    )  # fmt: skip
 
 
 _USAGE = ("input", "output", "cached", "reasoning", "cost_usd")
@@ -239,17 +238,11 @@ _NOT_MEASURED = (None,) * 14
 
 def _anomalies(score: Score, finals: list[Attempt], answers: list[Answer]) -> str | None:
     found = [*score.anomalies]
-    for attempt in finals:
-        if attempt.response is not None:
-            found += attempt.response.anomalies
-            for call in attempt.response.tool_calls:
-                found += call.anomalies
+    for response in filter(None, (attempt.response for attempt in finals)):
+        found += [*response.anomalies, *(note for call in response.tool_calls for note in call.anomalies)]
     for answer in answers:
-        if buffered(answer):
-            found.append("buffered")
-        if answer.hides_tokens:
-            found.append("tokens_not_shown")
-    return ",".join(dict.fromkeys(found)) if found else None
+        found += ["buffered"] * buffered(answer) + ["tokens_not_shown"] * answer.hides_tokens
+    return ",".join(dict.fromkeys(found)) or None
 
 
 def _digests(answers: list[Answer]) -> tuple[int | None, int | None]:
@@ -271,20 +264,19 @@ def sent_s(attempt: Attempt | None) -> float | None:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _spent_attempts(record: Record) -> list[tuple[Any, ...]]:
-    ok, found = record.succeeded, []
+def _spent_attempts(record: Record) -> Iterator[tuple[Any, ...]]:
+    ok = record.succeeded
     for turn in record.turns:
         for attempt in turn.attempts:
             if ok and attempt is turn.attempts[-1]:
                 continue
             usage, failure = reported_usage(attempt), attempt.failure
-            found.append((
+            yield (
                 record.model, record.label, record.suite, record.sample, record.repetition, sent_s(attempt),
                 None if attempt.timing is None else attempt.timing.end_ns / 1e9,
                 None if failure is None else failure.kind, ok, is_billed(attempt),
                 *(getattr(usage, name) for name in _USAGE),
-            ))  # fmt: skip
-    return found
+            )  # fmt: skip
 
 
 def _problem(score: Score) -> str | None:

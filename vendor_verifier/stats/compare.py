@@ -7,6 +7,7 @@ what these tests would find.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -230,16 +231,10 @@ def slower_power(error: float, windows: int, line: float, alpha: float, ratio: f
     return float(scipy.stats.nct.sf(scipy.stats.t.isf(alpha, windows - 1), windows - 1, shift))
 
 
-def smallest(power: Callable[[float], float], choice: Sequence[float] = _POINTS) -> float | None:
-    """The smallest of these differences (in rising order) that is found in 8 of 10 cases; None where none is."""
-    low, high = 0, len(choice)
-    while low < high:
-        middle = (low + high) // 2
-        if power(choice[middle]) >= POWER:
-            high = middle
-        else:
-            low = middle + 1
-    return choice[low] if low < len(choice) else None
+def smallest(power: Callable[[float], float], choice: Sequence[float] = _POINTS) -> float:
+    """The smallest of these differences (in rising order) that is found in 8 of 10 cases; infinite where none is."""
+    place = bisect_left(choice, True, key=lambda difference: power(difference) >= POWER)
+    return choice[place] if place < len(choice) else math.inf
 
 
 def needed_size(n: int, is_enough: Callable[[int], bool]) -> int | None:
