@@ -39,7 +39,7 @@ FAULTS = (
     Fault("run/limits.py", "account.failed.clear()", "pass", "run faults/test_dead_vendors.py"),
     Fault("run/limits.py", "if self._spending.is_used_up:", "if False:", "faults/test_dead_vendors.py"),
     Fault("run/limits.py", " and now - since >= seconds", "", "run faults/test_dead_vendors.py"),
-    Fault("findings/speed.py", "window_differences(*own_times, *base_times) is None", "False", "findings"),
+    Fault("findings/speed.py", "tests.window_differences(*own_times, *base_times) is None", "False", "findings"),
     Fault("run/budgets.py", "if self.is_used_up or (", "if (", "run faults/test_dead_vendors.py"),
     Fault("records/record.py", "return new.succeeded and not old.succeeded", "return new.succeeded", "records test_store.py scoring"),
     Fault("config/entries.py", "and not address.local and not allow_http", "and not address.local", "config"),

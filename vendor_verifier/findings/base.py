@@ -373,6 +373,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if abs(share) >= 0.095 else f"{100 * share:.2g} %"
 
 
-def shown(rows: pd.DataFrame) -> tuple[str, ...]:
-    """The first ten samples of these rows, each once."""
+def shown(rows: pd.DataFrame, by: pd.Series[float] | None = None) -> tuple[str, ...]:
+    """The first ten samples of these rows, each once; ``by`` gives those with the greatest values."""
+    rows = rows if by is None else rows.loc[by.sort_values(ascending=False, kind="stable").index]
     return tuple(dict.fromkeys(rows["sample"].head(100).astype(object)))[:10]

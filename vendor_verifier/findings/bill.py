@@ -81,7 +81,7 @@ def prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     yield Test(
         "bill", "more_prompt_tokens", text, p_value=min(1.0, 2 * p_value), beyond=is_sloped or many > len(more) / 2,
         counts=bool((more > 0).any()), value=value, low=ratio.low, high=ratio.high, n=len(rows),
-        samples=_most(rows, more),
+        samples=shown(rows, more),
     )  # fmt: skip
     is_alike = more.max() - more.min() <= REQUEST_LINE and (np.sign(more) == np.sign(each)).mean() >= 0.9
     if is_alike and 0 < abs(each) <= REQUEST_LINE:
@@ -113,7 +113,7 @@ def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     beyond = excess - math.log1p(TOKEN_LINE)
     p_value = float(scipy.stats.wilcoxon(beyond, alternative="greater", method=method).pvalue)
     found, counts = Comparison(p_value, value, low, high, len(excess)), bool((excess > 0).any())
-    samples = _most(rows, excess)
+    samples = shown(rows, excess)
     yield compared("bill", "more_output_tokens", text, found, line=TOKEN_LINE, counts=counts, samples=samples)
 
 
@@ -143,10 +143,6 @@ def charged(run: ModelRun, label: str) -> Iterator[Test]:
         return
     text = f"Charges {percent(abs(more))} {'more' if more > 0 else 'less'} than its price list."
     yield Test("bill", "charged", text, status="differs" if more > 0 else "matches", value=more, n=money.reported)
-
-
-def _most(rows: pd.DataFrame, by: pd.Series[float]) -> tuple[str, ...]:
-    return shown(rows.loc[by.sort_values(ascending=False, kind="stable").index])
 
 
 TESTS = (prompt_tokens, output_tokens, hidden_tokens, cached_tokens, charged)

@@ -164,10 +164,9 @@ def scores(run: ModelRun, label: str) -> Iterator[Test]:
             f"{suite}: scores {own.mean():.3g}, the baseline {base.mean():.3g} "
             f"({-100 * found.value:.3g} points lower; lower in {len(lost)} of {len(pairs)} samples)."
         )
-        worst = lost.loc[(own - base)[lost.index].sort_values(kind="stable").index]
         yield Test(
             FACET, "score", text, p_value=found.p_value, beyond=found.high < -LINE, counts=bool((own != base).any()),
-            value=found.value, low=found.low, high=found.high, n=found.n, samples=shown(worst),
+            value=found.value, low=found.low, high=found.high, n=found.n, samples=shown(lost, (base - own)[lost.index]),
         )  # fmt: skip
 
 

@@ -108,16 +108,15 @@ def _texts(run: ModelRun, label: str) -> tuple[list[str], list[tuple[str, str, s
     rows = run.triples[label]
     rows = rows[["suite", "sample"]][rows["repetition"] == 0].astype(object)
     own, base = run.texts.get(label, {}), run.texts.get(run.baseline or "", {})
-    found = []
+    samples, sides = [], []
     for question in zip(rows["suite"], rows["sample"], strict=True):
         answers, twice = own.get(question, {}), base.get(question, {})
         if 0 in answers and 0 in twice and 1 in twice:
-            found.append((question[1], (answers[0], twice[0], twice[1])))
-    reasons = all(any(triple[side].reasoning for _, triple in found) for side in range(3))
-    texts = [
-        tuple(f"{each.shown}\0{each.reasoning}" if reasons else each.shown for each in three) for _, three in found
-    ]
-    return [sample for sample, _ in found], [(own, one, two) for own, one, two in texts]
+            samples.append(question[1])
+            sides.append((answers[0], twice[0], twice[1]))
+    reasons = all(any(each.reasoning for each in side) for side in zip(*sides, strict=True))
+    texts = [[f"{each.shown}\0{each.reasoning}" if reasons else each.shown for each in three] for three in sides]
+    return samples, [(own, one, two) for own, one, two in texts]
 
 
 def _not_comparable(run: ModelRun) -> str | None:
@@ -145,8 +144,8 @@ def reach(run: ModelRun, label: str) -> Reach:
         meant = run.asked_twice or bool((run.reference["decision"] != "undecided").any())
         return Reach(False, why, meant=meant)
     base = run.texts.get(run.baseline or "", {})
-    long = [each for each in run.agreements if len(base[each][0].shown) >= _LEAST_CHARACTERS]
-    agreement, alpha = np.array([run.agreements[each] for each in long]), run.alpha(_TESTS)
+    long = [each for question, each in run.agreements.items() if len(base[question][0].shown) >= _LEAST_CHARACTERS]
+    agreement, alpha = np.array(long), run.alpha(_TESTS)
     n, share = len(agreement), smallest_share(agreement, alpha, len(agreement))
     if share <= ENOUGH:
         return Reach(True, f"Another model behind {percent(share)} of the answers would have been seen.", n)

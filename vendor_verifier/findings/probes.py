@@ -17,20 +17,7 @@ from numpy.typing import NDArray
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, hit_more_often, percent, shown
 from vendor_verifier.records.results import FacetName, Status
-from vendor_verifier.suites.probes import (
-    CACHE,
-    DEPTHS,
-    ECHO,
-    NEEDLE,
-    STRING,
-    STRING_LENGTHS,
-    echo_text,
-    group_of,
-    is_string,
-    kind_of,
-    length_name,
-    read_lengths,
-)  # fmt: skip
+from vendor_verifier.suites import probes as suite
 from vendor_verifier.text import listed
 
 LEAST_PROBES, LEAST_STRINGS, DRAWS = 10, 8, 5_000
@@ -86,7 +73,7 @@ def probes_of(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
     rows = run.diagnostics[(run.diagnostics["suite"] == "probes") & (run.diagnostics["label"] == label)]
     # A probe is asked without reasoning first, which many refuse: its last answer counts.
     rows = rows[rows["status"].isin(["kept", "broken"]) | rows["input_tokens"].notna()]
-    rows = rows.assign(group=rows["sample"].astype(str).map(group_of))
+    rows = rows.assign(group=rows["sample"].astype(str).map(suite.group_of))
     return rows[rows["group"].str.match(kind).astype(bool)]
 
 
@@ -95,10 +82,10 @@ def tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
 
     There is no finding where the baseline itself counts one prompt in two ways (a cache taken off, several hosts).
     """
-    sides = (probes_of(run, name, rf"{_QUESTIONS}|{STRING}") for name in (label, run.baseline))
+    sides = (probes_of(run, name, rf"{_QUESTIONS}|{suite.STRING}") for name in (label, run.baseline))
     own, base = (rows.groupby("group")["input_tokens"] for rows in sides)
     pairs = pd.concat({"base": base.median(), "own": own.median()}, axis=1).dropna().sort_index()
-    if sum(map(is_string, pairs.index)) < LEAST_STRINGS or (base.nunique()[pairs.index] > 1).any():
+    if sum(map(suite.is_string, pairs.index)) < LEAST_STRINGS or (base.nunique()[pairs.index] > 1).any():
         return
     pairs["delta"] = pairs["own"] - pairs["base"]
     template = float(pairs["delta"].mode()[0])
@@ -124,8 +111,7 @@ def pattern_of(pairs: pd.DataFrame, template: float, texts: Mapping[str, str]) -
     if _on_a_line(base, own, _LEAST_FACTOR):
         return "scaled"
     known = [str(texts[name]) for name in pairs.index] if set(pairs.index) <= set(texts) else []
-    sizes = ([float(len(text)) for text in known], [float(len(text.encode())) for text in known])
-    lengths = [np.array(each) for each in sizes if known]
+    lengths = [np.array([len(of(text)) for text in known], float) for of in (str, str.encode) if known]
     if any(_on_a_line(length, own) for length in lengths):
         return "formula"
     odd = delta != template
@@ -135,10 +121,10 @@ def pattern_of(pairs: pd.DataFrame, template: float, texts: Mapping[str, str]) -
     if (delta[odd] < template).all() and (is_longest or (ends_there and base[odd].min() + template >= most)):
         return "cut"
     growing, ratios = 0, set()
-    strings = pairs[[is_string(str(name)) for name in pairs.index]]
-    for _, kind in strings.groupby([kind_of(str(name)) for name in strings.index]):
+    strings = pairs[[suite.is_string(str(name)) for name in pairs.index]]
+    for _, kind in strings.groupby([suite.kind_of(str(name)) for name in strings.index]):
         gaps = (kind["delta"] - template).to_numpy()
-        growing += len(gaps) == STRING_LENGTHS and gaps[-1] != 0 and bool((np.diff(np.abs(gaps)) >= 0).all())
+        growing += len(gaps) == suite.STRING_LENGTHS and gaps[-1] != 0 and bool((np.diff(np.abs(gaps)) >= 0).all())
         ratios.add(round(gaps[-1] / max(kind["base"].iloc[-1], 1.0), 1))
     return "tokenizer" if growing >= 3 and len(ratios) > 1 else "unclear"
 
@@ -258,7 +244,7 @@ def _judged(run: ModelRun, label: str, kind: str) -> list[pd.DataFrame]:
 
 def copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
     """Texts that were to be copied into a tool call: a change in all texts that hold a word is a fact, else a test."""
-    own, base = _judged(run, label, ECHO)
+    own, base = _judged(run, label, suite.ECHO)
     if own.empty or base.empty:
         return
     changed, base_changed = both = [rows["status"] == "broken" for rows in (own, base)]
@@ -284,7 +270,7 @@ def _rewritten(own: pd.DataFrame, base: pd.DataFrame, texts: Mapping[str, str]) 
     answered = set(own["group"])
     found = []
     for (old, new), groups in groups_of.items():
-        holding = [group for group in answered if old in echo_text(texts.get(group, "\n<text></text>"))]
+        holding = [group for group in answered if old in suite.echo_text(texts.get(group, "\n<text></text>"))]
         often = len(groups) >= max(_LEAST_TEXTS, _LEAST_SHARE * len(holding))
         if old.strip() and often and rate ** len(groups) <= _UNLIKELY and (old, new) not in base_groups_of:
             found.append((old, new))
@@ -309,15 +295,15 @@ def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     lost codes must have a probability of at most 0.1 %.
     """
     own, base = (
-        rows.assign(length=rows["group"].map(lambda group: read_lengths(group.partition("-")[2])[0]))
-        for rows in _judged(run, label, NEEDLE)
+        rows.assign(length=rows["group"].map(lambda group: suite.read_lengths(group.partition("-")[2])[0]))
+        for rows in _judged(run, label, suite.NEEDLE)
     )
     lost, base_lost = _lost(own), _lost(base)
     lengths = sorted(set(lost) & set(base_lost))
     seen = {length: lost[length] - base_lost[length] for length in lengths}
     places = [
         (length, depth)
-        for depth in DEPTHS
+        for depth in suite.DEPTHS
         for place, length in enumerate(lengths)
         if [depth in seen[each] for each in lengths] == [at >= place for at in range(len(lengths))]
     ]
@@ -328,7 +314,7 @@ def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     longer = [length for length in lengths if length >= first]
     count = sum(len(seen[length]) for length in longer)
     overlooked = base.loc[base["status"] == "broken", "problem"].astype(str).str.count(",").add(1).sum()
-    rate = float(scipy.stats.beta.ppf(0.95, overlooked + 1, len(DEPTHS) * len(base) - overlooked))
+    rate = float(scipy.stats.beta.ppf(0.95, overlooked + 1, len(suite.DEPTHS) * len(base) - overlooked))
     if rate**count > _CERTAIN:
         return
     tokens = [side.groupby("length")["input_tokens"].median() for side in (own, base)]
@@ -340,9 +326,9 @@ def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     part = listed([f"the {_PLACES[depth]}" for depth in sorted(common)])
     refused = set(own["length"][own["problem"] == "refused"])
     below = [length for length in lengths if length < first]
-    limit = f"Prompts over {length_name(below[-1])} tokens" if below else f"Prompts of {length_name(first)} tokens"
+    limit = f"over {suite.length_name(below[-1])}" if below else f"of {suite.length_name(first)}"
     what = "are refused" if refused.issuperset(longer) else f"lose {part}"
-    text = f"{limit} {what} ({listed([length_name(each) for each in longer])} asked){billed}."
+    text = f"Prompts {limit} tokens {what} ({listed([suite.length_name(each) for each in longer])} asked){billed}."
     status: Status = "differs" if count >= _LEAST_LOST else "check"
     samples = shown(own[own["status"] == "broken"])
     yield Test("model", "lost_prompts", text, status=status, value=float(first), n=len(own), samples=samples)
@@ -353,14 +339,14 @@ def _lost(rows: pd.DataFrame) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {}
     for length, status, lost in rows[["length", "status", "problem"]].itertuples(index=False):
         words = str(lost).split(",") if status == "broken" else []
-        depths = set(DEPTHS) if words == ["refused"] else {int(word) for word in words}
+        depths = set(suite.DEPTHS) if words == ["refused"] else {int(word) for word in words}
         found[length] = found.get(length, depths) & depths
     return found
 
 
 def cache(run: ModelRun, label: str) -> Iterator[Test]:
     """What became of a repeated prompt; noted only, because a cache changes the price and is not a fault."""
-    own, base = _judged(run, label, CACHE)
+    own, base = _judged(run, label, suite.CACHE)
     found, usual = _repeats(own), _repeats(base)
     if found is None:
         return

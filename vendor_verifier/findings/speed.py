@@ -12,16 +12,7 @@ import pandas as pd
 from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, shown
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.scoring.table import has_word
-from vendor_verifier.stats.compare import (
-    LEAST_TIMES,
-    WINDOWS,
-    Floats,
-    correlated_more,
-    slower,
-    slower_power,
-    smallest,
-    window_differences,
-)
+from vendor_verifier.stats import compare as tests
 from vendor_verifier.text import counted, too_few
 
 FACET: FacetName = "speed"
@@ -46,7 +37,7 @@ def _times(rows: pd.DataFrame, name: str) -> pd.Series[float]:
     return 1e3 * rows["decode_s"] / rows["tokens_after"]
 
 
-def _timed(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats]:
+def _timed(rows: pd.DataFrame, name: str) -> tuple[tests.Floats, tests.Floats]:
     """When requests were sent, and their times, of successes that have both."""
     times = _times(rows, name)
     known = rows["sent_s"].notna() & (times > 0) & np.isfinite(times)
@@ -58,10 +49,10 @@ def slow(run: ModelRun, label: str) -> Iterator[Test]:
     rows, reference = run.both(label)
     for name in ("slow_first_token", "slow_decoding"):
         own, base = _timed(rows, name), _timed(reference, name)
-        differences = window_differences(*own, *base)
+        differences = tests.window_differences(*own, *base)
         if differences is None:
             continue
-        found = slower(differences, LINE)
+        found = tests.slower(differences, LINE)
         median, base_median = float(np.median(own[1])), float(np.median(base[1]))
         if name == "slow_first_token":
             text = (
@@ -85,9 +76,9 @@ def under_load(run: ModelRun, label: str) -> Iterator[Test]:
         sides.append((in_flight.astype(float), rows["ttft_ms"].to_numpy(float)))
     (load, times), (base_load, base_times) = sides
     # A vendor whose slowest tenth is faster than the baseline's median is fast enough under load.
-    if min(times.size, base_times.size) < LEAST_TIMES or np.quantile(times, 0.9) < np.median(base_times):
+    if min(times.size, base_times.size) < tests.LEAST_TIMES or np.quantile(times, 0.9) < np.median(base_times):
         return
-    found = correlated_more(load, times, base_load, base_times, LOAD_LINE)
+    found = tests.correlated_more(load, times, base_load, base_times, LOAD_LINE)
     text = f"First tokens come later the more requests are in flight (rank correlation {found.value:.2f})."
     yield compared(FACET, "slow_under_load", text, found)
 
@@ -117,7 +108,7 @@ def faked(run: ModelRun, label: str) -> Iterator[Test]:
     first, tokens, base_first, base_tokens = (
         each[name].to_numpy(float) for each in (own, base) for name in ("ttft_ms", length)
     )
-    found = correlated_more(first, tokens, base_first, base_tokens, 0.0 if is_fast else CORRELATION_LINE)
+    found = tests.correlated_more(first, tokens, base_first, base_tokens, 0.0 if is_fast else CORRELATION_LINE)
     text = (
         f"Faked stream: the longer the answer, the later its first token (rank correlation {found.value:.2f}); it is "
         "generated before it is sent."
@@ -143,13 +134,13 @@ def reach(run: ModelRun, label: str) -> Reach:
     decoded, base_decoded = (_timed(rows, "slow_decoding")[0].size for rows in both)
     if why is None and not meant:
         why = "no streamed answers with times"
-    elif why is None and n < LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
+    elif why is None and n < tests.LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
         why = "this machine was too busy to time answers: run again on an idle machine"
-    elif why is None and n < LEAST_TIMES:
-        why, needed = too_few(n, "timed answer"), LEAST_TIMES
-    elif why is None and window_differences(*own_times, *base_times) is None:
+    elif why is None and n < tests.LEAST_TIMES:
+        why, needed = too_few(n, "timed answer"), tests.LEAST_TIMES
+    elif why is None and tests.window_differences(*own_times, *base_times) is None:
         why = "it was not asked at the same time as the baseline, or is so slow that the baseline ended long before"
-    elif why is None and decoded < LEAST_TIMES <= base_decoded:
+    elif why is None and decoded < tests.LEAST_TIMES <= base_decoded:
         why = f"decoding could be timed in {counted(decoded, 'answer')} only: it reports no tokens, or streams nothing"
     elif why is None and ratio > ENOUGH:
         why, needed = "the baseline's own times vary too much to see a vendor that is twice as slow", 2 * n
@@ -173,10 +164,10 @@ def _seen(run: ModelRun, base: pd.DataFrame) -> float:
     alpha, ratios = run.alpha(_TESTS), []
     for name in ("slow_first_token", "slow_decoding"):
         sent, times = _timed(base, name)
-        differences = window_differences(sent[::2], times[::2], sent[1::2], times[1::2], LEAST_TIMES // 2)
+        differences = tests.window_differences(sent[::2], times[::2], sent[1::2], times[1::2], tests.LEAST_TIMES // 2)
         if differences is not None:
             error = float(differences.std(ddof=1)) / math.sqrt(differences.size) * math.sqrt((times_asked + 1) / 4)
-            ratios.append(smallest(partial(slower_power, error, WINDOWS, LINE, alpha), _RATIOS))
+            ratios.append(tests.smallest(partial(tests.slower_power, error, tests.WINDOWS, LINE, alpha), _RATIOS))
     return max(ratios, default=math.inf)
 
 

@@ -135,8 +135,7 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         planned = {info.key: plan.repeat_of(info) * each if info.begun is None else info.begun for info in plan.entries}
         complete = all(len(places[key]) == count for key, count in planned.items())
     entries = {}
-    diagnostic = [suite for suite in records["suite"].cat.categories if is_diagnostic(str(suite))]
-    are_diagnostics = records["suite"].isin(diagnostic)
+    are_diagnostics = records["suite"].map(is_diagnostic).astype(bool)
     for info in plan.entries:
         own = records.iloc[places[info.key]]
         every, diagnostics = own[~are_diagnostics[own.index]], own[are_diagnostics[own.index]]

@@ -47,13 +47,13 @@ def set_misrouted_aside(
         others = [str(name) for name in names if not same_provider(entry.provider or "", str(name))]
         if not others:
             continue
-        warning = f"{entry.model}: {entry.label} is pinned to {entry.provider} and was served by {', '.join(others)}; "
-        if len(names) == 1:
-            warnings.append(warning + "read as another spelling of it")
-            continue
-        strangers = served.isin(others).to_numpy()
-        misrouted[own[strangers]] = True
-        warnings.append(warning + f"{counted(int(strangers.sum()), 'row')} left out")
+        what = "read as another spelling of it"
+        if len(names) > 1:
+            strangers = served.isin(others).to_numpy()
+            misrouted[own[strangers]] = True
+            what = f"{counted(int(strangers.sum()), 'row')} left out"
+        pinned = f"{entry.model}: {entry.label} is pinned to {entry.provider}"
+        warnings.append(f"{pinned} and was served by {', '.join(others)}; {what}")
     records["misrouted"] = misrouted
     return warnings
 

@@ -206,7 +206,7 @@ def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:
     """The columns from ``ttft_ms`` to ``discarded``. Over several turns times are means, and what is summed is missing
     unless every turn measured it, because a partial sum would flatter."""
     if not answers:
-        return _NOT_MEASURED
+        return (None,) * 14
     first, timing, usages = answers[0], answers[0].attempt.timing, [answer.usage for answer in answers]
     late_ns, begun_late_ns, due = max(lateness_ns(each.attempt) for each in answers), 0, None
     tokens = [_total([getattr(each, name) for each in usages]) for name in _USAGE]
@@ -233,7 +233,6 @@ def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:
 
 
 _USAGE = ("input", "output", "cached", "reasoning", "cost_usd")
-_NOT_MEASURED = (None,) * 14
 
 
 def _anomalies(score: Score, finals: list[Attempt], answers: list[Answer]) -> str | None:
