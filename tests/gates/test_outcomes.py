@@ -30,6 +30,7 @@ from vendor_verifier.stats.intervals import OUTAGE, stretch_interval
 from vendor_verifier.store import RunFolder
 
 TENTH = [number % 10 == 0 for number in range(800)]
+TOOLBENCH = {"suites": {"toolbench": SuiteResult(200, 200, 0.7)}, "measured": {"toolbench": 200}}
 
 
 def result(label: str, **figures: Any) -> VendorResult:
@@ -136,9 +137,6 @@ def test_a_timeout_is_slower_than_everything() -> None:
     assert judged("output_tokens.p90 >= 200", own).value == 100
 
 
-_TOOLBENCH = {"suites": {"toolbench": SuiteResult(200, 200, 0.7)}, "measured": {"toolbench": 200}}
-
-
 @pytest.mark.parametrize(
     ("gate", "figures", "outcome"),
     [
@@ -152,8 +150,8 @@ _TOOLBENCH = {"suites": {"toolbench": SuiteResult(200, 200, 0.7)}, "measured": {
         ("schema_accuracy >= 0.9", {"schema_accuracy": 0.95, "measured": {"schema_accuracy": 2000}}, "passed"),
         ("schema_accuracy >= 0.9", {"schema_accuracy": 0.85, "measured": {"schema_accuracy": 2000}}, "failed"),
         ("schema_accuracy >= 0.9", {}, "not_decided"),
-        ("toolbench >= 0.5", _TOOLBENCH, "passed"),
-        ("toolbench >= 0.8", _TOOLBENCH, "failed"),
+        ("toolbench >= 0.5", TOOLBENCH, "passed"),
+        ("toolbench >= 0.8", TOOLBENCH, "failed"),
         ("toolbench >= 0.8", {"suites": {}}, "not_decided"),
         ("cost_per_1000_requests_usd <= 7", {}, "passed"),
         ("cost_per_valid_call_usd <= 0.001", {}, "failed"),

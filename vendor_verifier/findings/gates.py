@@ -186,9 +186,7 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
             low, high, limit = -high, -low, -limit
         outcome = "passed" if low >= limit else "failed" if high < limit else "not_decided"
         reason += "; these are too few to decide" if outcome == "not_decided" else ""
-    return GateResult(
-        run.model, result.label, str(gate), outcome, shown.value, shown.low, shown.high, figure.n, reason
-    )  # fmt: skip
+    return GateResult(run.model, result.label, str(gate), outcome, shown.value, shown.low, shown.high, figure.n, reason)
 
 
 def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:

@@ -6,7 +6,7 @@ provider than the pinned one. Feature checks and probes join none of these figur
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -167,12 +167,11 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
             _vendor(plan, entry, times[label], triggers.get(label), sums, expected)
             for label, entry in own_entries.items()
         ]
-        lost = {name for found in times.values() for name, time in found.items() if time.discarded and not time.n}
+        spoilt = {name for found in times.values() for name, time in found.items() if time.discarded and not time.n}
+        lost = tuple(sorted(spoilt))
         warnings += [*_late_warnings(model, times), *_unread_calls(own_entries.values())]
         placed = {vendor.label: vendor for vendor in _placed(vendors, plan.rank_metrics, lost)}
-        result = ModelResult(
-            baseline=expected, choice=Choice("undecided"), vendors=placed, unranked=tuple(sorted(lost))
-        )
+        result = ModelResult(baseline=expected, choice=Choice("undecided"), vendors=placed, unranked=lost)
         ranked = records[(records["model"] == model) & ~are_diagnostics & ~records["misrouted"]]
         spans = intervals(result, ranked, plan.undecided, plan.schema_policy)
         placed = {label: structs.replace(each, intervals=spans.get(label, {})) for label, each in placed.items()}
@@ -294,7 +293,7 @@ def _checks(entry: _Entry, suite: str, samples: Samples, planned: int) -> SuiteR
     return SuiteResult(planned, kept + broken, share, {"kept": share}, found)
 
 
-def _placed(vendors: list[VendorResult], rank_metrics: tuple[str, ...], lost: set[str]) -> Iterator[VendorResult]:
+def _placed(vendors: list[VendorResult], rank_metrics: tuple[str, ...], lost: Sequence[str]) -> Iterator[VendorResult]:
     """The vendors with IRF and place, best first.
 
     Where no vendor was compared with a baseline the mean score of the evaluations orders them, more of them before

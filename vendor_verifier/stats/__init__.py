@@ -1,1 +1,1 @@
-"""Intervals, bootstrap, noise floor, uncertainty of ranks and sample sizes: arithmetic over figures, without I/O."""
+"""Comparisons of a vendor with the baseline, the answers test, and 95 % intervals: arithmetic, without I/O."""
