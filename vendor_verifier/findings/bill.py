@@ -69,10 +69,8 @@ def prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     ratio = mean_interval(more, base)
     value = float(more.sum() / base.sum())
     parts = [f"{each:.0f} a request"] * (abs(each) >= 1) + parts
-    text = (
-        f"Bills {percent(value)} more prompt tokens for the same" if value > 0 else "Bills more prompt tokens for most"
-    )
-    text += f" requests ({' and '.join(parts)})" if parts else " requests"
+    what = f"{percent(value)} more prompt tokens for the same" if value > 0 else "more prompt tokens for most"
+    text = f"Bills {what} requests" + (f" ({' and '.join(parts)})" if parts else "")
     price = run.prices.get(label)
     paid = due = 0.0
     if price is not None:

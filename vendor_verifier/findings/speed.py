@@ -55,9 +55,8 @@ def slow(run: ModelRun, label: str) -> Iterator[Test]:
         found = tests.slower(differences, LINE)
         median, base_median = float(np.median(own[1])), float(np.median(base[1]))
         if name == "slow_first_token":
-            text = (
-                f"First token {found.value:.1f}× slower than the baseline's ({median:.0f} ms to {base_median:.0f} ms)."
-            )
+            took = f"{median:.0f} ms to {base_median:.0f}"
+            text = f"First token {found.value:.1f}× slower than the baseline's ({took} ms)."
         else:
             speeds = f"{1e3 / median:.0f} tokens/s to {1e3 / base_median:.0f}"
             text = f"Generates {found.value:.1f}× slower than the baseline ({speeds})."

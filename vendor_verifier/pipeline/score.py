@@ -26,9 +26,9 @@ from vendor_verifier.records.record import Record, Score
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.reports import BY_DEFAULT, rendered
-from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts
+from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts, EntryKey
 from vendor_verifier.scoring.breakdowns import group_scores
-from vendor_verifier.scoring.figures import EntryKey, Scored, ScoredRun, ScorePlan, score_models
+from vendor_verifier.scoring.figures import Scored, ScoredRun, ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_usd
 from vendor_verifier.scoring.table import Frames, read_frames

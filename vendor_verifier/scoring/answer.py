@@ -199,12 +199,10 @@ class AnswerTexts(msgspec.Struct):
 
     def take(self, record: Record) -> None:
         """Keep the answer of a successful record, if its sample is chosen and it is one of the first two."""
-        question = (record.suite, record.sample)
+        question, final = (record.suite, record.sample), record.final
         if record.repetition > 1 or question not in self.chosen or not record.succeeded:
             return
-        final = record.final
-        if final is not None and final.response is not None:
-            answer = final.response
+        if final is not None and (answer := final.response) is not None:
             calls = "\x00".join([_plain(canonical_call(call)) for call in answer.tool_calls])[:_MOST_CHARACTERS]
             found = AnswerText(_plain(answer.text), _plain(answer.reasoning), calls)
             self.kept.setdefault((record.model, record.label), {}).setdefault(question, {})[record.repetition] = found
