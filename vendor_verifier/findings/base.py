@@ -331,9 +331,9 @@ def compared(
 def hit_more_often(
     facet: FacetName, name: str, text: str, rows: pd.DataFrame, hit: Sequence[Any], line: float = np.inf, least: int = 1
 ) -> Iterator[Test]:
-    """A test whether something happens more often at the vendor than at the baseline (Fisher), of ``least`` rows each.
+    """A test whether something happens more often at the vendor than at the baseline (Fisher).
 
-    ``hit`` is by row of both: the vendor's ``rows``, and the baseline's.
+    ``hit`` is by row of the vendor's ``rows``, and of the baseline's; nothing is tested below ``least`` of either.
     """
     n, base_n = map(len, hit)
     hits, base_hits = (int(side.sum()) for side in hit)
