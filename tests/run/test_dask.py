@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
-from costs import PATIENCE_S, await_that
+from costs import PATIENCE_S, await_that, held_until
 from fault_server import DONE, FaultServer, Script, Seen, delta, event, serving, stream
 from msgspec import structs
 from workbench import ONCE, ROOT, Bench, free_port
@@ -93,14 +94,23 @@ def test_no_key_is_in_a_job(tmp_path: Path) -> None:
 # --- processes
 
 
-def _answer(_server: FaultServer, seen: Seen) -> Script:
-    """A call of the tool after 25 ms, or 75 from the vendor ``c``; every fourth record is not looked up."""
+GOES_ON = threading.Event()
+
+
+def _answer(server: FaultServer, seen: Seen) -> Script:
+    """A call of the tool after 25 ms, or 75 from the vendor ``c``; every fourth record is not looked up.
+
+    Until ``GOES_ON`` is set nobody gets more than 40 answers.
+    """
     arguments = f'{{"id": {number_of(seen)}}}'
     call = {"index": 0, "id": "c1", "function": {"name": "look_up", "arguments": arguments}}
     said = {"content": "No."} if number_of(seen).endswith("3") else {"tool_calls": [call]}
     usage = event({"choices": [], "usage": {"prompt_tokens": 20, "completion_tokens": 10}})
     finish = delta("stop" if "content" in said else "tool_calls")
-    return Script([(0.075 if seen.vendor == "c" else 0.025, stream(delta(**said), finish, usage, DONE))], "keep")
+    answer = stream(delta(**said), finish, usage, DONE)
+    if len(server.by_vendor(seen.vendor)) > 40 and not GOES_ON.is_set():
+        return Script(held_until(GOES_ON.is_set, answer), "keep")
+    return Script([(0.075 if seen.vendor == "c" else 0.025, answer)], "keep")
 
 
 def number_of(seen: Seen) -> str:
@@ -117,6 +127,7 @@ def asked_twice(server: FaultServer) -> set[tuple[str, int]]:
 @pytest.fixture
 def vendors() -> Iterator[FaultServer]:
     """A server in a thread of its own, by whose log nobody may be asked too often."""
+    GOES_ON.set()
     with serving(_answer) as server:
         yield server
 
@@ -212,12 +223,14 @@ def test_lost_processes_lose_nothing(
     busy: Bench, vendors: FaultServer, after: int, numbers: tuple[signal.Signals, ...]
 ) -> None:
     """Killed, stopped, or killed while it starts: others ask what is missing, within the vendor's limits."""
+    GOES_ON.clear()
     process, lost = busy.start("--workers", "3", **KEYS), len(numbers) if after else 0
     workers = workers_of(process.pid, 3)
     if after:
         until_records(busy, after, process)
     for worker, number in zip(workers, numbers, strict=False):
         worker.send_signal(number)
+    GOES_ON.set()
     kept = busy.records()
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
