@@ -73,6 +73,14 @@ def test_exit_code_follows_at_least(bench: Bench, at_least: str, code: int) -> N
     assert (found[0], ends(found[1])) == (code, {"single": (1, "missed")})
 
 
+def test_speed_limit_judges_the_speed_of_the_table(bench: Bench) -> None:
+    """Tokens a second of all answers together, not the mean of each answer's own."""
+    bench.configure("plain: faithful")
+    _, found = capacity(bench, "--sweep", "1", "--slo", "tps >= 1000000")
+    (level,) = found["vendors"][0]["levels"]
+    assert f"tps >= 1000000 ({level['tps']:.4g})" in level["misses"]
+
+
 def test_level_that_was_not_reached_does_not_hold(bench: Bench) -> None:
     """A vendor whose 429s lower our concurrency was not under the level, however lenient its success limit."""
 

@@ -18,7 +18,8 @@ suites: {trigger: {sample_size: 1}}
 
 
 def doctor(bench: Bench, *words: str) -> tuple[int, dict[str, Any]]:
-    code, out, _ = bench("doctor", "-c", bench.folder / "config.yaml", "--json", *words)
+    code, out, err = bench("doctor", "-c", bench.folder / "config.yaml", "--json", *words)
+    assert "warning" not in err
     return code, json.loads(out)
 
 

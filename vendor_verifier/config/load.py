@@ -131,7 +131,7 @@ def _idle_settings(
         ("baseline_repeats", "a baseline", has_baseline),
         ("baseline_repeats", asked_again, compares),
         ("baseline_f1", "a baseline", has_baseline),
-        ("head", "limit", is_limited),
+        ("head", "limit", is_limited or not options.head),
         ("workers", "a second account", options.workers == 1 or has_second_account),
     )
     stated = options.model_fields_set

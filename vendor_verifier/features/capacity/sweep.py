@@ -67,6 +67,9 @@ class _Measured(msgspec.Struct, frozen=True):
         """A missed limit in words, and whether our own lateness explains it; None where the limit is met."""
         if limit.metric in _SHARES:
             value, is_lost = self.row[limit.metric], False
+        elif limit.metric == "tps" and limit.percentile is None:
+            # Of all answers together, as in the table.
+            value, is_lost = self.row["tps"], self.is_lost
         else:
             values, is_lost = REQUEST_VALUES[limit.metric][0](self.records).dropna(), self.is_lost
             of_all = values.mean() if limit.percentile is None else values.quantile(limit.percentile / 100)
