@@ -103,7 +103,8 @@ def explain_vendor(
     """The verdict on a vendor, then the evidence of ``facet``, or of all that do not match, worst first."""
     result = scored.report.models[model]
     baseline = result.baseline if result.baseline != label else None
-    rows = scored.records[scored.records["model"] == model].sort_values("sent_s", kind="stable")
+    # As the verdict: without answers of another provider than the pinned one.
+    rows = scored.records.query("model == @model and not misrouted").sort_values("sent_s", kind="stable")
     rows = rows[~rows["suite"].isin([kind.name for kind in SUITES if kind.diagnostic])].astype(
         dict.fromkeys(SAMPLE, object)
     )
