@@ -64,7 +64,7 @@ def read_reply(attempt: Attempt) -> Reply:
 
 def check(
     functions: list[dict[str, Any]],
-    calls: list[dict[str, dict[str, Any]]],
+    calls: list[dict[str, dict[str, Any]]] | str | None,
     possible_answer: list[dict[str, Any]] | None,
     category: str,
 ) -> Verdict:
@@ -72,35 +72,48 @@ def check(
 
     Args:
         functions: the row's raw function documents, with the leaderboard's own type names.
-        calls: ``{name: {parameter: value}}``, one object a call, names with ``_`` for ``.``.
+        calls: ``{name: {parameter: value}}``, one object a call, names with ``_`` for ``.``. As in upstream's result
+            files, a text means words instead of calls; of several keys in a call the first counts.
         possible_answer: ``{name: {parameter: [accepted values]}}``, one object a call; None for rows of (ir)relevance.
         category: name in either version (``simple``, ``live_parallel`` …).
 
     Raises:
         DataError: the row itself cannot be checked; upstream crashes on it.
     """
-    is_readable = all(len(call) == 1 and isinstance(next(iter(call.values())), dict) for call in calls)
+    made = _decoded(calls)
+    is_readable = made is not None and all(isinstance(values, dict) for call in made for values in call.values())
     if is_relevance(category):
-        called = is_readable and bool(calls)
+        called = is_readable and bool(made)
         if "irrelevance" in category:
             words = "no call was expected, one was made"
             return invalid("irrelevance_error:decoder_success", words) if called else VALID
         return VALID if called else invalid("relevance_error:decoder_failed", "a call was expected, none was made")
+    if made is None:
+        return invalid("ast_decoder:decoder_failed", "text instead of calls")
     if not is_readable:
         return invalid("ast_decoder:decoder_wrong_output_format", "the reply is not a list of {name: {arguments}}")
     answers, language = possible_answer or [], language_of(category)
     if "parallel" in category:
-        return _check_parallel(functions, calls, answers, language)
+        return _check_parallel(functions, made, answers, language)
     if not answers:
         raise uncheckable(f"a {category} row needs a possible answer")
     kind = "multiple" if "multiple" in category else "simple"
-    if len(calls) != (len(answers) if kind == "multiple" else 1):
-        return invalid(f"{kind}_function_checker:wrong_count", f"expected one call, got {len(calls)}")
+    if len(made) != (len(answers) if kind == "multiple" else 1):
+        return invalid(f"{kind}_function_checker:wrong_count", f"expected one call, got {len(made)}")
     if kind == "multiple":
-        return _check_one(_document_named(functions, answers[0]), calls[0], answers[0], language)
+        return _check_one(_document_named(functions, answers[0]), made[0], answers[0], language)
     if not functions:
         raise uncheckable("it has no functions")
-    return _check_one(functions[0], calls[0], answers[0], language)
+    return _check_one(functions[0], made[0], answers[0], language)
+
+
+def _decoded(calls: object) -> list[Any] | None:
+    """The calls that upstream's runner would judge: of a call with several keys the first; None where it cannot."""
+    if calls == "":
+        return []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) and call for call in calls):
+        return None
+    return [dict([next(iter(call.items()))]) for call in calls]
 
 
 def _check_parallel(functions: Functions, calls: list[Any], answers: Answers, language: Language) -> Verdict:
