@@ -5,10 +5,9 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE # without bytecode every process of the tests compiles the package anew
 .PHONY: demo test test-slow test-world lint docs bench bench-smoke clean
 
-# Without --no-compile pip compiles all of pandas and scipy, also what nobody imports.
 $(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-docs: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.$(EXTRA)'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.$(EXTRA)'
 	touch $@
 $(VENV)/.installed-test: EXTRA := [test]
 $(VENV)/.installed-docs: EXTRA := [docs]
@@ -39,7 +38,7 @@ docs: $(VENV)/.installed-docs
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench.py --write
 bench-smoke: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/bench.py cost --requests 20000 --rounds 2 --at-most $(or $(AT_MOST),2.5)
+	$(BIN)/python benchmarks/bench.py cost --requests 10000 --rounds 2 --at-most $(or $(AT_MOST),2.5)
 
 clean:
 	rm -rf $(VENV) .bench .world build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
