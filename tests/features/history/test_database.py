@@ -116,3 +116,10 @@ def test_scoring_a_run_adds_it(tmp_path: Path) -> None:
     for _ in range(2):
         assert run_app(["score", str(run), "--history", str(file)]) == 0
     assert read_history(file)["run"].nunique() == 1
+
+
+@pytest.mark.parametrize(("stated", "creates"), [("none", False), ("no.sqlite", True)])
+def test_only_a_file_is_created_by_a_run(stated: str, creates: bool) -> None:
+    with pytest.raises(UsageError) as raised:
+        read_history(Path(stated))
+    assert ("creates it" in str(raised.value)) == creates

@@ -131,7 +131,8 @@ def read_history(stated: Path | None = None) -> pd.DataFrame:
     """
     file = stated or default_history_file()
     if stated is not None and not file.exists():
-        raise UsageError(f"there is no history {file}; a run with --history {file} creates it")
+        advice = "name a file" if stated == NO_HISTORY else f"a run with --history {file} creates it"
+        raise UsageError(f"there is no history {file}; {advice}")
     try:
         if not file.exists():
             return history_frame([])
