@@ -133,6 +133,14 @@ async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer
         assert len(records) >= 2
 
 
+async def test_a_warm_up_that_stops_its_vendor_leaves_a_record(server: FaultServer) -> None:
+    """Without one the report would say that nothing was planned."""
+    server.answer = lambda _: Script([(0, whole({"error": {"message": "Incorrect API key"}}, 401))], "keep")
+    with anyio.fail_after(PATIENCE_S):
+        ran = await run([entry(server, "a")], load=LoadShape(duration_s=LONG_S, warmup=1), request_concurrency=1)
+    assert (ran.kinds("a"), report(ran).begun) == (["skipped"], 1)
+
+
 @pytest.mark.parametrize("shape", [LoadShape(request_rate=200), LoadShape(request_rate=200, duration_s=LONG_S)])
 async def test_a_spending_limit_ends_an_open_loop(server: FaultServer, shape: LoadShape) -> None:
     """When nothing more may be sent the schedule ends, and what was sent is recorded."""

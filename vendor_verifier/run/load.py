@@ -59,7 +59,8 @@ class _Lane:
             return True
         if self.ends_s is None:
             self.ends_s = now_s + (math.inf if self.shape.duration_s is None else self.shape.duration_s)
-        is_idle = self.is_stopped and self.shape.is_timed
+        # One record says that the entry was stopped, even where the warm-up stopped it.
+        is_idle = self.is_stopped and self.shape.is_timed and self.report.begun > 0
         return now_s < self.ends_s and self.report.begun < self.left and not is_idle
 
     def draw(self) -> tuple[WorkItem, int | None]:
