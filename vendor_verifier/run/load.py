@@ -173,6 +173,8 @@ class Load:
         if record is None:
             report.begun -= number is not None
             report.warmup -= number is None
+            # What was drawn for it is gone.
+            lane.left = 0
             return False
         if number is None:
             report.warmup_failed += not record.succeeded
