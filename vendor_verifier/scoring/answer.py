@@ -22,7 +22,7 @@ from vendor_verifier.redaction import is_digest
 STALL_NS, LOOP_LAG = 50_000_000, "loop_lag"
 # A time is discarded where more than this share of it may be our own lateness in reading it.
 MOST_LATE = 0.5
-# Long answers meet our stalls most, so that with more than this share discarded the rows left would flatter a vendor.
+# Long answers meet our stalls most, so with more than this share discarded the rest look too fast.
 MOST_DISCARDED = 0.2
 
 

@@ -24,7 +24,7 @@ def distributions(records: pd.DataFrame) -> pd.DataFrame:
     """Rows (label, metric): n, mean, p50, p90, p95, p99, min, max; metrics that nobody was measured on are left out.
 
     Percentiles interpolate between closest ranks (Hyndman–Fan type 7). Where more than 20 % of a vendor's times were
-    discarded the rest would flatter, and n is 0.
+    discarded the rest look too fast, so n is 0.
     """
     parts = []
     for metric in _SPREADS:

@@ -1,7 +1,7 @@
 """The figures of every vendor, from the frames of a run; docs/metrics.md says which records each is taken over.
 
-Left out are records of which nothing was sent to the vendor (``UNCOUNTED`` charges) and answers of another
-provider than the pinned one. Feature checks and probes join none of these figures; checks have a result of their own.
+Records that were never sent to the vendor (``UNCOUNTED`` charges) and answers of another provider than the pinned one
+are left out. Feature checks and probes join none of these figures; checks have a result of their own.
 """
 
 from __future__ import annotations

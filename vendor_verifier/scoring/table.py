@@ -204,7 +204,7 @@ def _blame(finals: list[Attempt], sample: Sample) -> tuple[str, str]:
 
 def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:
     """The columns from ``ttft_ms`` to ``discarded``. Over several turns times are means, and what is summed is missing
-    unless every turn measured it, because a partial sum would flatter."""
+    unless every turn measured it, because a partial sum is too low."""
     if not answers:
         return (None,) * 14
     first, timing, usages = answers[0], answers[0].attempt.timing, [answer.usage for answer in answers]
